@@ -1,6 +1,7 @@
 //! tenure: who may write?
 pub mod api;
 pub mod base;
+pub mod decide;
 pub mod drive;
 pub mod store;
 pub mod wire;

@@ -4,3 +4,5 @@
 //! rewritten; anything that does not parse is `Corrupt` with the object's key and is never repaired here.
 
 pub mod key;
+pub mod manifest;
+pub mod segment;
