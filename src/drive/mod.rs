@@ -4,4 +4,14 @@
 //! limit; decisions come from `decide/`.
 
 pub mod authority;
+pub(crate) mod backoff;
+pub mod budget;
+pub(crate) mod buffer;
+pub(crate) mod close_file;
+pub mod context;
+pub(crate) mod open_file;
+pub(crate) mod owner;
+pub(crate) mod packet;
+pub(crate) mod stream;
 pub mod world;
+pub(crate) mod writer;
