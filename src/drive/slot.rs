@@ -134,6 +134,13 @@ impl Slot {
         !inner.claimed && !inner.running && inner.machine.is_idle()
     }
 
+    /// Whether a handle of this client holds it by its last record.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let inner = self.lock();
+        inner.claimed && inner.machine.epoch().is_some()
+    }
+
     /// Whether a gap is worth a touch at once: a writer is open.
     #[must_use]
     pub fn is_eager(&self) -> bool {
