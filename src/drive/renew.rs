@@ -6,7 +6,7 @@
 use super::session::{Grain, SessionCore};
 use crate::base::{Error, Event, EventKind, Mono, Result, Status, Version};
 use crate::decide::session::{Do, Mail, Own, Put};
-use crate::store::{Outcome, Read, probe};
+use crate::store::{self, Outcome, Read};
 use crate::wire::notice::Notice;
 use crate::wire::session::SessionRecord;
 use crate::wire::key;
@@ -42,7 +42,9 @@ pub(super) async fn supervise(core: Arc<SessionCore>) {
 }
 
 async fn admit(core: &Arc<SessionCore>) -> Result<Grain> {
-    let traits = probe::admit(&core.store, &*core.world.clock, core.world.chance.id()).await?;
+    let chance = Arc::clone(&core.world.chance);
+    let fresh = move || chance.id();
+    let traits = store::admit(&core.store, &*core.world.clock, &fresh, None).await?;
     Ok(Grain { grain: traits.grain, skew: traits.skew })
 }
 
