@@ -10,7 +10,7 @@ use super::backoff::Backoff;
 use super::buffer::Buffer;
 use super::context::{FileContext, is_transient};
 use super::owner::Owner;
-use super::stream;
+use super::stream::Live;
 use crate::base::{Error, FilePath, Id128, Result, Status, Version, WriterId};
 use crate::decide::Answer;
 use crate::decide::opening::{Ask, Heard, Mode, Opened, Opening};
@@ -28,7 +28,7 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub(crate) enum Start {
     /// We are the writer; its streamer runs.
-    Writing(Arc<Owner>, Arc<Buffer>),
+    Writing(Live),
     /// Nothing had to be done; the lease was given back.
     Nothing(Option<Manifest>),
     /// The file was deleted; the lease was given back.
@@ -261,8 +261,7 @@ impl Sender {
             Window::new(manifest.length, config.segment_max, config.in_flight, ctx.world.mutant);
         let limit = config.window();
         let buffer = Buffer::new(self.path.as_str(), window, limit, ctx.budget.clone());
-        let (buffer, data) = (Arc::new(buffer), ctx.world.data.clone());
-        let owner = Arc::new(Owner {
+        let owner = Owner {
             path: self.path,
             file_id: manifest.file_id,
             id: manifest.writer_id(),
@@ -271,10 +270,8 @@ impl Sender {
             named_at: AtomicU64::new(self.named_at),
             manifest: std::sync::Mutex::new((manifest, self.version.unwrap_or_default())),
             ctx,
-        });
-        // Not awaited: it ends with the writer, and its `Ending` tells everybody.
-        drop(data.spawn(stream::run(owner.clone(), buffer.clone())));
-        Start::Writing(owner, buffer)
+        };
+        Start::Writing(Live::start(owner, buffer))
     }
 }
 

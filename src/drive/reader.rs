@@ -194,15 +194,19 @@ impl Reader {
     pub(crate) async fn follow(&self, length: u64) -> Result<u64> {
         let mut interval = POLL_FIRST;
         let mut in_vain = 0_u32;
-        if self.view().length() < length && !self.view().is_closed() {
-            self.refresh().await?;
-        }
+        let mut looked = false;
         loop {
             let view = self.view();
             if view.length() >= length || view.is_closed() {
                 return Ok(view.length());
             }
-            match self.poll(&view, in_vain % 2 == 1).await {
+            // One whole look first: the view may be old, and asking for segment after segment would take as long as reading.
+            let news = match looked {
+                true => self.poll(&view, in_vain % 2 == 1).await,
+                false => self.refresh().await.map(|_| true),
+            };
+            looked |= news.is_ok();
+            match news {
                 Ok(true) => (interval, in_vain) = (POLL_FIRST, 0),
                 Ok(false) => {
                     self.ctx.sleep(interval).await;

@@ -21,8 +21,37 @@ use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::sync::Arc;
 
+/// A writer's identity and buffer while its streamer runs. Dropping it aborts the writer: also one that was opened after its caller had gone.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) owner: Arc<Owner>,
+    pub(crate) buffer: Arc<Buffer>,
+}
+
+impl Live {
+    /// Starts the streamer on the data runtime. Its task is not awaited: it ends with the writer, and [`Ending`] tells everybody.
+    pub(crate) fn start(owner: Owner, buffer: Buffer) -> Live {
+        let (owner, buffer) = (Arc::new(owner), Arc::new(buffer));
+        drop(owner.ctx.world.data.spawn(run(owner.clone(), buffer.clone())));
+        Live { owner, buffer }
+    }
+
+    /// Ends the writer unless it is over: nothing further is sent, and the lease goes back, marked for recovery.
+    pub(crate) fn abort(&self) {
+        if self.buffer.end(Phase::Aborted) {
+            self.owner.authority.release(true);
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}
+
 /// Runs until the writer is over.
-pub(crate) async fn run(owner: Arc<Owner>, buffer: Arc<Buffer>) {
+async fn run(owner: Arc<Owner>, buffer: Arc<Buffer>) {
     let ending = Ending { owner: owner.clone(), buffer: buffer.clone() };
     let ended = stream(&owner, &buffer).await;
     ending.end(match ended {

@@ -12,7 +12,7 @@ use super::authority::Authority;
 use super::buffer::{Buffer, Phase};
 use super::context::FileContext;
 use super::open_file::{Start, open};
-use super::owner::Owner;
+use super::stream::Live;
 use crate::base::{Epoch, Error, FilePath, Result, Status};
 use crate::decide::opening::Mode;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Writer {
     epoch: Epoch,
     /// Length at birth of a writer that never had anything to do.
     length: u64,
-    live: Option<(Arc<Owner>, Arc<Buffer>)>,
+    live: Option<Live>,
     turn: Semaphore,
     waiting: AtomicUsize,
     error_told: AtomicBool,
@@ -44,9 +44,9 @@ impl Writer {
         let epoch = authority.epoch();
         let start = open(ctx.clone(), path.clone(), mode, authority).await?;
         let (live, length, epoch) = match start {
-            Start::Writing(owner, buffer) => {
-                let epoch = owner.id.epoch;
-                (Some((owner, buffer)), 0, epoch)
+            Start::Writing(live) => {
+                let epoch = live.owner.id.epoch;
+                (Some(live), 0, epoch)
             }
             Start::Nothing(found) => (None, found.map_or(0, |m| m.length), epoch),
             Start::Deleted => (None, 0, epoch),
@@ -72,11 +72,11 @@ impl Writer {
     }
 
     pub(crate) fn position(&self) -> u64 {
-        self.live.as_ref().map_or(self.length, |(_, b)| b.position())
+        self.live.as_ref().map_or(self.length, |l| l.buffer.position())
     }
 
     pub(crate) fn acked(&self) -> u64 {
-        self.live.as_ref().map_or(self.length, |(_, b)| b.acked())
+        self.live.as_ref().map_or(self.length, |l| l.buffer.acked())
     }
 
     pub(crate) fn data(&self) -> &tokio::runtime::Handle {
@@ -85,7 +85,7 @@ impl Writer {
 
     fn buffer(&self) -> Result<&Buffer> {
         match &self.live {
-            Some((_, buffer)) => Ok(buffer),
+            Some(live) => Ok(&live.buffer),
             None => Err(Error::new(Status::Closed, "the writer was closed").on(&self.path)),
         }
     }
@@ -161,7 +161,7 @@ impl Writer {
     }
 
     pub(crate) async fn flush(&self, wait: Option<Duration>) -> Result<()> {
-        let Some((_, buffer)) = &self.live else { return Ok(()) };
+        let Some(Live { buffer, .. }) = &self.live else { return Ok(()) };
         let Some(target) = buffer.flush()? else { return Ok(()) };
         let acked = self.until(buffer, |phase, acked| match phase {
             _ if acked >= target => Some(Ok(())),
@@ -173,7 +173,7 @@ impl Writer {
     }
 
     pub(crate) async fn close(&self, wait: Option<Duration>) -> Result<()> {
-        let Some((_, buffer)) = &self.live else { return Ok(()) };
+        let Some(Live { buffer, .. }) = &self.live else { return Ok(()) };
         buffer.begin_close();
         let closed = self.until(buffer, |phase, _| match phase {
             Phase::Closing => None,
@@ -208,17 +208,9 @@ impl Writer {
     }
 
     pub(crate) fn abort(&self) {
-        if let Some((owner, buffer)) = &self.live {
-            if buffer.end(Phase::Aborted) {
-                owner.authority.release(true);
-            }
+        if let Some(live) = &self.live {
+            live.abort();
         }
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.abort();
     }
 }
 

@@ -108,8 +108,8 @@ impl Header {
         let mut nonce = [0; 16];
         nonce.copy_from_slice(&b[44..60]);
         let (seq, offset, len) = (u64_at(b, 16), u64_at(b, 24), u64_at(b, 32));
-        if !by.epoch.in_range() || by.open > WriterId::MAX_OPEN || offset.checked_add(len).is_none()
-        {
+        let exact = |n: u64| n <= Epoch::MAX.0;
+        if !exact(by.epoch.0) || by.open > WriterId::MAX_OPEN || !exact(offset) || !exact(len) {
             return Err(corrupt(key, format!("writer {by} at {offset}+{len} is out of range")));
         }
         Ok(Header { kind, by, seq, offset, len, nonce: Id128::from_bytes(nonce) })
@@ -226,7 +226,7 @@ pub fn encode_index(header: &Header, lengths: &[u32]) -> Bytes {
 pub fn decode_index(object: &[u8], n: u64, key: &str) -> Result<Vec<u32>> {
     let header = Header::decode(object, key)?;
     let body = &object[HEADER..];
-    if header.kind != SegmentKind::Index || body.len() as u64 != n.saturating_mul(4) + 4 {
+    if header.kind != SegmentKind::Index || Some(body.len() as u64) != n.checked_mul(4).and_then(|b| b.checked_add(4)) {
         let what = format!("{:?} of {} bytes, expected {n} lengths", header.kind, object.len());
         return Err(corrupt(key, what));
     }
