@@ -5,9 +5,10 @@ use std::time::Duration;
 use tenure::base::{Clock, Config, Id128, Status};
 use tenure::drive::world::Chance;
 use tenure::sim::{Fault, Match, Quirk, SimChance, SimClock, SimStore};
-use tenure::store::marker::MARKER;
 use tenure::store::probe::{Report, probe};
 use tenure::store::{Store, Traits, admit};
+
+const MARKER: &str = "_tenure/v1/store.json";
 
 async fn ask(store: &Store) -> tenure::Result<Report> {
     let chance = SimChance::new(1);
@@ -173,4 +174,23 @@ async fn memory_and_directories_pass_with_a_fine_grain() {
         report.verdict().expect("it keeps its promises");
         assert!(report.grain <= Duration::from_millis(10), "{url}: {report:?}");
     }
+}
+
+/// With `TENURE_TEST_URL` (and `TENURE_TEST_STORE`) as in `store_contract`; `TENURE_TEST_REFUSED=property,…` if it must be refused.
+#[tokio::test]
+async fn a_bucket_is_judged() {
+    let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };
+    let mut config = Config::default();
+    for option in std::env::var("TENURE_TEST_STORE").unwrap_or_default().split(',') {
+        if let Some((key, value)) = option.split_once('=') {
+            config.set(&format!("store.{key}"), value).expect("an option");
+        }
+    }
+    let store = Store::open(&url, &config).expect("it opens");
+    let seed = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_nanos();
+    let chance = SimChance::new(u64::try_from(seed & u128::from(u64::MAX)).expect("cut"));
+    let report = probe(&store, &*SimClock::new(), &|| chance.id()).await.expect("it answers");
+    println!("{report:#?}");
+    let failed: Vec<_> = report.checks.iter().filter(|c| !c.ok).map(|c| c.name).collect();
+    assert_eq!(failed.join(","), std::env::var("TENURE_TEST_REFUSED").unwrap_or_default());
 }

@@ -9,13 +9,12 @@
 use super::probe::{Fresh, Report, probe};
 use super::{Outcome, Read, Store};
 use crate::base::{Clock, Error, Id128, Result, Status, Version, Wall};
+use crate::wire::key::store_report;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Where the marker lives.
-pub const MARKER: &str = "_tenure/v1/store.json";
 /// A probe older than this is repeated. The age is told by this machine's calendar against the store's stamp: a wrong calendar costs a probe
 /// too many or one too late, nothing else.
 const DAY: Duration = Duration::from_secs(86_400);
@@ -71,7 +70,7 @@ pub async fn admit(
         report.verdict()?;
         let (old, version) = found.map_or((None, None), |(m, v, _)| (Some(m), Some(v)));
         let marker = Marker::of(report, old, fresh);
-        match store.leases.swap(MARKER, version.as_ref(), marker.to_bytes()?).await {
+        match store.leases.swap(&store_report(), version.as_ref(), marker.to_bytes()?).await {
             Outcome::Landed(_) => return Ok(marker.traits()),
             // Somebody else's marker, or our own: the next look tells.
             Outcome::Refused => {}
@@ -80,22 +79,24 @@ pub async fn admit(
         }
     }
     let what = format!("could not write the marker in {TRIES} tries");
-    Err(Error::new(Status::StoreUnavailable, what).on(MARKER))
+    Err(Error::new(Status::StoreUnavailable, what).on(store_report()))
 }
 
 async fn marker(store: &Store) -> Result<Option<(Marker, Version, Wall)>> {
-    let found = match store.leases.read(MARKER, None).await? {
+    let found = match store.leases.read(&store_report(), None).await? {
         Read::Present(found) => found,
         Read::Absent | Read::Unchanged => return Ok(None),
     };
     let damaged = |e: serde_json::Error| {
-        Error::new(Status::Corrupt, "the store's marker does not parse").on(MARKER).because(e)
+        Error::new(Status::Corrupt, "the store's marker does not parse")
+            .on(store_report())
+            .because(e)
     };
     let raw: Value = serde_json::from_slice(&found.body).map_err(damaged)?;
     match raw.get("v").and_then(Value::as_u64) {
         Some(v) if v > VERSION => {
             let what = format!("the marker has version {v}, this library knows {VERSION}");
-            Err(Error::new(Status::Unsupported, what).on(MARKER))
+            Err(Error::new(Status::Unsupported, what).on(store_report()))
         }
         _ => {
             let marker = serde_json::from_value(raw).map_err(damaged)?;
