@@ -1218,18 +1218,16 @@ pub fn runs() -> Vec<Run> {
         ..no_record(1)
     };
     vec![
-        run("F1 open, delete, re-create, 1 late PUT", deleted(), Holds).large(),
-        run("F2 open, overwrite, collection of the dead", overwritten(), Holds).large(),
-        run("F3 the same under one epoch", FileLife { epochs: vec![1, 1], ..overwritten() }, Holds)
-            .large(),
+        run("F1 open, delete, re-create, 1 late PUT", deleted(), Holds),
+        run("F2 open, overwrite, collection of the dead", overwritten(), Holds),
+        run("F3 the same under one epoch", FileLife { epochs: vec![1, 1], ..overwritten() }, Holds),
         run("F3b ambiguous delete and re-create under one epoch", delete_twin(), Holds),
         run("F3c ambiguous overwrite and re-open under one epoch", overwrite_twin(), Holds),
         run(
             "F4 delete, re-create, a reader, collection",
             FileLife { reads: 2, abandoned: 0, ..deleted() },
             Holds,
-        )
-        .large(),
+        ),
         run("F5 checkpoints, compaction, a reader", FileLife { reads: 2, ..checkpoints() }, Holds)
             .large(),
         run("F5a checkpoints and compaction", checkpoints(), Holds),
@@ -1237,8 +1235,7 @@ pub fn runs() -> Vec<Run> {
             "F5b checkpoints and close, 1 late PUT",
             FileLife { close: true, compactions: 0, abandoned: 1, ..checkpoints() },
             Holds,
-        )
-        .large(),
+        ),
         run(
             "F6 checkpoints, 2 compactions, sweep",
             FileLife { compactions: 2, ..sweeping() },
@@ -1253,7 +1250,7 @@ pub fn runs() -> Vec<Run> {
         .large(),
         run("B1 deleted record, seed too low, re-opens", no_record(1), Holds),
         run("B2 deleted record, seed equal to the old epoch", no_record(2), Holds),
-        run("B3 as B1, 2 segments, 1 late PUT", two_holders(), Holds).large(),
+        run("B3 as B1, 2 segments, 1 late PUT", two_holders(), Holds),
         run(
             "mutation: overwrite without sealing",
             with(Flaw::RemoveWithoutSeal, overwritten()),

@@ -44,7 +44,7 @@ pub fn runs() -> Vec<Run> {
             evict(Some(Flaw::NoticeForHeldOnly)),
             Breaks("P4"),
         ),
-        run("K1b settle, 2 abandoned acquires", settle(2, None), Holds).large(),
+        run("K1b settle, 2 abandoned acquires", settle(2, None), Holds),
         run("K0 settle, 1 abandoned acquire", settle(1, None), Holds),
         reaches(
             "K2 settle: a live contender can always acquire",
@@ -87,8 +87,7 @@ pub fn runs() -> Vec<Run> {
             |m, w| m.alive(w, 2),
             |m, w| m.valid(w, 2),
             Holds,
-        )
-        .large(),
+        ),
         reaches(
             "mutation: direct hand-over to an unaware session",
             three(HandOver::Direct, 0, true),
