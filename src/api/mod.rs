@@ -3,9 +3,12 @@
 //! Every async method may be awaited on any executor: the work runs on the library's own runtimes, and dropping the future undoes nothing (a request in
 //! flight is settled in the background).
 
+mod admin;
 pub mod client;
 pub mod file;
+mod files;
 pub mod lease;
+mod metrics;
 pub mod reader;
 
 pub use client::Client;
