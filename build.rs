@@ -1,1 +1,3 @@
+//! Build script: nothing to prepare.
+
 fn main() {}

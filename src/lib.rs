@@ -1,7 +1,10 @@
 //! tenure: who may write?
 pub mod api;
 pub mod base;
+pub mod decide;
 pub mod drive;
+#[cfg(feature = "sim")]
+pub mod sim;
 pub mod store;
 pub mod wire;
 pub use api::*;
