@@ -1,7 +1,9 @@
-//! `tenure file append`: a local file or stdin becomes the end of a file, durable before the command says so.
+//! `tenure file append`: a local file or stdin becomes the end of a file, durable before the
+//! command says so.
 //!
-//! Reading blocks a thread of its own, so that a signal is noticed while stdin is silent: what was read so far is flushed, the lease is given back,
-//! and nobody has to wait a soft limit for a writer that is gone.
+//! Reading blocks a thread of its own, so that a signal is noticed while stdin is silent: what was
+//! read so far is flushed, the lease is given back, and nobody has to wait a soft limit for a
+//! writer that is gone.
 
 use super::args::Append;
 use super::exit::{Failure, USAGE};
@@ -122,6 +124,9 @@ fn told(writer: &FileWriter, base: u64, order: &Append, show: &Show) -> Result<(
     });
     show.facts(facts, &value)
 }
+
+/// What the reading thread has read.
+type Pieces = mpsc::Receiver<std::io::Result<Vec<u8>>>;
 
 /// The input's size, if it has one, and its pieces as a thread of their own reads them.
 fn open_input(

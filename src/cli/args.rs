@@ -6,12 +6,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const AFTER: &str = "\
-Exit codes: 0 done, 1 usage or no such thing, 2 the store does not answer or is refused, 3 not owner or held by somebody else,
-4 lease lost while running, 5 fenced, 6 outcome unknown, 7 not recovered yet, 8 a check of the demo failed, 70 a bug; `run`: else
-the child's.
+Exit codes: 0 done, 1 usage or no such thing, 2 the store does not answer or is refused, 3 not
+owner or held by somebody else, 4 lease lost while running, 5 fenced, 6 outcome unknown, 7 not
+recovered yet, 8 a check of the demo failed, 70 a bug; `run`: else the child's.
 
-Configuration: --set key=value, or TENURE_<KEY> in the environment (TENURE_SOFT_MS=10000; store options as TENURE_STORE_<KEY>).
-Cloud credentials come from the cloud's own standard variables.";
+Configuration: --set key=value, or TENURE_<KEY> in the environment (TENURE_SOFT_MS=10000; store
+options as TENURE_STORE_<KEY>). Cloud credentials come from the cloud's own standard variables.";
+
+const RUN: &str = "\
+The command finds in its environment:
+  TENURE_RESOURCE     the lease's name
+  TENURE_EPOCH        the fencing token, larger than every token given out before; pass it on
+                      with every write, so that what it guards can refuse a stale one
+  TENURE_DEADLINE_MS  milliseconds since 1970: the lease is good until then even if it is never
+                      renewed; it is renewed while the command runs
+
+SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on, SIGINT and SIGQUIT too unless the terminal
+sends them itself. When the lease cannot be renewed the command gets SIGTERM --grace before the
+deadline and SIGKILL shortly before it; when the lease is gone, SIGKILL at once. It also ends
+when tenure itself is killed (Linux). When stdin is no terminal the command gets a process group
+of its own and signals reach all of it.";
 
 /// Who may write? Leases, fencing and append files over an object store.
 #[derive(Debug, Parser)]
@@ -136,13 +150,7 @@ impl Waiting {
 
 /// `tenure run`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-The command finds in its environment: TENURE_RESOURCE (the lease's name), TENURE_EPOCH (the fencing token: larger than every token given
-out before; pass it with every write) and TENURE_DEADLINE_MS (milliseconds since 1970: the lease is good until then even if it is never
-renewed; it is renewed while the command runs). SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on, SIGINT and SIGQUIT too unless the
-terminal sends them itself. When the lease cannot be renewed, the command gets SIGTERM --grace before the deadline and SIGKILL shortly
-before it; when the lease is gone, SIGKILL at once. It also ends when tenure itself is killed (Linux). When stdin is no terminal the
-command gets a process group of its own and signals reach all of it.")]
+#[command(after_help = RUN)]
 pub struct Run {
     /// Base URL.
     pub url: String,
@@ -151,7 +159,8 @@ pub struct Run {
     /// Whether to wait.
     #[command(flatten)]
     pub waiting: Waiting,
-    /// SIGTERM comes this long before SIGKILL; default a quarter of the soft limit, which is also its maximum.
+    /// SIGTERM comes this long before SIGKILL; default a quarter of the soft limit, which is also
+    /// its maximum.
     #[arg(long, value_parser = units::parse_duration)]
     pub grace: Option<Duration>,
     /// How long giving the lease back may take after the command ended.

@@ -19,7 +19,7 @@ pub async fn doctor(url: &str, config: Config, show: &Show) -> Result<ExitCode, 
         table(&report, show)?;
         show.line("")?;
         let text = format!(
-            "grain {} · skew {} · with soft {} a crashed holder is replaced within {} and 12 requests",
+            "grain {} · skew {} · soft {}: a crashed holder is replaced within {} and 12 requests",
             duration(report.grain),
             duration(report.skew),
             duration(soft),

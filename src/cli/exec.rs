@@ -1,7 +1,9 @@
 //! The child's side of `run`: bound to its parent's life before it becomes the command.
 //!
-//! Why a step in between: a command whose `tenure run` was killed would go on without a lease (the classic wrapper bug). The kernel's parent-death
-//! signal closes that hole, must be set in the child, and survives exec; setting it between fork and exec needs unsafe code, a second exec does not.
+//! Why a step in between: a command whose `tenure run` was killed would go on without a lease (the
+//! classic wrapper bug). The kernel's parent-death signal closes that hole, must be set in the
+//! child, and survives exec; setting it between fork and exec needs unsafe code, a second exec does
+//! not.
 
 use super::exit::Failure;
 use rustix::process::getppid;
@@ -29,7 +31,8 @@ pub fn become_command(parent: i32, command: &[OsString]) -> Failure {
     Failure::own(code, format!("{}: {error}", program.to_string_lossy()))
 }
 
-/// Has the kernel kill this process when its parent is gone. Linux only; elsewhere only an orderly end of the parent ends the child.
+/// Has the kernel kill this process when its parent is gone. Linux only; elsewhere only an orderly
+/// end of the parent ends the child.
 pub fn die_with_parent(parent: i32) -> Result<(), Failure> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))

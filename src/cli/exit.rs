@@ -1,7 +1,8 @@
 //! Exit codes: the one word a script reads.
 //!
-//! Rule: a status has one code, the same in every command; text on stderr says what happened, to which resource, and what to do about it. Why a
-//! code for an unknown outcome: a script that takes it for a failure writes twice, one that takes it for success writes never.
+//! Rule: a status has one code, the same in every command; text on stderr says what happened, to
+//! which resource, and what to do about it. Why a code for an unknown outcome: a script that takes
+//! it for a failure writes twice, one that takes it for success writes never.
 
 use super::show::Show;
 use std::io::ErrorKind;

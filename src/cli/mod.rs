@@ -1,10 +1,13 @@
 //! The command line: the same nouns and verbs as the library, for people and for scripts.
 //!
-//! Question: what does an operator type, and what may a script conclude from the answer? Rule: the answer goes to stdout (a table, or JSON with
-//! units in its names), everything else to stderr, and the exit code alone tells a script what to do next (`exit`). Why not print from the library:
-//! a library that prints cannot be embedded. What is not here: any protocol; a command is a few calls of `tenure::Client` and a table.
+//! Question: what does an operator type, and what may a script conclude from the answer? Rule: the
+//! answer goes to stdout (a table, or JSON with units in its names), everything else to stderr, and
+//! the exit code alone tells a script what to do next (`exit`). Why not print from the library: a
+//! library that prints cannot be embedded. What is not here: any protocol; a command is a few calls
+//! of `tenure::Client` and a table.
 
-// A program, not the library: it may ask for the time of day, sleep in a thread of its own, and know its process id.
+// A program, not the library: it may ask for the time of day, sleep in a thread of its own, and
+// know its process id.
 #![allow(clippy::disallowed_methods)]
 
 mod append;

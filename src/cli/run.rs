@@ -1,9 +1,10 @@
 //! `tenure run`: a command that runs only while its lease is valid.
 //!
-//! Rule: the command is gone before anybody else can be admitted. The deadline counts from the last renewal that was answered, on this machine's
-//! boot clock; SIGTERM comes `grace + margin` before it and SIGKILL `margin` before it. Why not after the loss is noticed: then command and
-//! successor run side by side for as long as noticing takes (consul#1843: minutes). A lease that is suspended or lost has passed its
-//! deadline or was taken away: SIGKILL at once.
+//! Rule: the command is gone before anybody else can be admitted. The deadline counts from the last
+//! renewal that was answered, on this machine's boot clock; SIGTERM comes `grace + margin` before
+//! it and SIGKILL `margin` before it. Why not after the loss is noticed: then command and successor
+//! run side by side for as long as noticing takes (consul#1843: minutes). A lease that is suspended
+//! or lost has passed its deadline or was taken away: SIGKILL at once.
 
 use super::args::Run;
 use super::exit::{Failure, LOST};
@@ -146,7 +147,8 @@ impl Ward {
         }
     }
 
-    /// Safe against reuse of the number: the child is not reaped but by `guard`, which then returns.
+    /// Safe against reuse of the number: the child is not reaped but by `guard`, which then
+    /// returns.
     fn send(&self, signal: Signal) {
         if self.own_group {
             let _ = kill_process_group(self.pid, signal);

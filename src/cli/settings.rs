@@ -17,8 +17,8 @@ pub fn config(set: &[String]) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Known keys in the table's order, so that a preset comes before what refines it. Other `TENURE_*` names (those `run` gives to its child) are
-/// not configuration and are left alone.
+/// Known keys in the table's order, so that a preset comes before what refines it. Other `TENURE_*`
+/// names (those `run` gives to its child) are not configuration and are left alone.
 fn from_environment(config: &mut Config) -> Result<(), Failure> {
     for (key, _) in Config::KEYS {
         if let Ok(value) = std::env::var(format!("TENURE_{}", key.to_uppercase())) {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Reads `5s`, `500ms`, `2m`, `1h`, `0`; a bare number other than zero is refused: nobody should guess its unit.
+/// Reads `5s`, `500ms`, `2m`, `1h`, `0`; a bare number other than zero is refused: nobody should
+/// guess its unit.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?}: expected a number with a unit: 500ms, 5s, 2m or 1h");
     if text == "0" {

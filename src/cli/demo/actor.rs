@@ -1,4 +1,5 @@
-//! The demo's processes, seen from the orchestrator: started here, heard here, ended here on every way out.
+//! The demo's processes, seen from the orchestrator: started here, heard here, ended here on every
+//! way out.
 
 use super::message::Message;
 use crate::cli::exit::Failure;
@@ -59,9 +60,8 @@ impl Actor {
     /// Sends it a line.
     pub fn order(&mut self, line: &str) -> Result<(), Failure> {
         let name = format!("process {}", self.role);
-        let pipe = self.stdin.as_mut().into_iter();
-        pipe.map(|p| writeln!(p, "{line}").and_then(|()| p.flush()))
-            .collect::<std::io::Result<()>>()
+        let mut pipe = self.stdin.as_mut().into_iter();
+        pipe.try_for_each(|p| writeln!(p, "{line}").and_then(|()| p.flush()))
             .map_err(|e| Failure::Machine(name, e))
     }
 

@@ -1,7 +1,9 @@
-//! The checker: a process that trusts nobody. It knows the three ledgers and the file, and compares them byte for byte.
+//! The checker: a process that trusts nobody. It knows the three ledgers and the file, and compares
+//! them byte for byte.
 //!
-//! The claim: the file is the writers' texts one after the other, in the order of their epochs; each part is a prefix of what its writer wrote; no
-//! part is shorter than its writer was promised. So every acked byte is there once, in order, and nothing else is.
+//! The claim: the file is the writers' texts one after the other, in the order of their epochs;
+//! each part is a prefix of what its writer wrote; no part is shorter than its writer was promised.
+//! So every acked byte is there once, in order, and nothing else is.
 
 use super::ledger::Entries;
 use super::message::{Check, Findings, Part};
@@ -88,7 +90,8 @@ fn promise(entries: &Entries, end: u64) -> Check {
     Check::new(name, false, detail)
 }
 
-/// The writer's part of the file is exactly what it wrote there: nobody else's bytes, none twice, none missing.
+/// The writer's part of the file is exactly what it wrote there: nobody else's bytes, none twice,
+/// none missing.
 async fn same_bytes(reader: &FileReader, entries: &Entries, end: u64) -> Check {
     let name = format!("{}: its part holds exactly its text", entries.role);
     let (mut text, mut expected, mut offset) = (Text::of(entries.role), Vec::new(), entries.base);

@@ -1,8 +1,10 @@
 //! What a writer was promised, on disk before it believes it: the evidence of the demo.
 //!
-//! `<role>.ledger` is text: `epoch base` on the first line, then one acked offset a line, each fsynced before the next ack is looked at. What is in it was
-//! acked; the last acks before a kill may be missing, never the other way round. `<role>.written` is the position after the last accepted write: not
-//! fsynced (a killed process does not lose the page cache), it only shows how much was under way.
+//! `<role>.ledger` is text: `epoch base` on the first line, then one acked offset a line, each
+//! fsynced before the next ack is looked at. What is in it was acked; the last acks before a kill
+//! may be missing, never the other way round. `<role>.written` is the position after the last
+//! accepted write: not fsynced (a killed process does not lose the page cache), it only shows how
+//! much was under way.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result, Write};
@@ -64,7 +66,8 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Reads a ledger. A last line without its end (the writer was killed inside the call) is not an ack.
+    /// Reads a ledger. A last line without its end (the writer was killed inside the call) is not
+    /// an ack.
     pub fn read(directory: &Path, role: char) -> Result<Entries> {
         let text = std::fs::read_to_string(path(directory, role, "ledger"))?;
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);

@@ -1,9 +1,12 @@
-//! `tenure demo`: why this project exists, in a few seconds, with real processes, real signals and real bytes.
+//! `tenure demo`: why this project exists, in a few seconds, with real processes, real signals and
+//! real bytes.
 //!
-//! Question: what happens to a file when its writer is killed in mid-flight, and when a frozen one comes back? Rule: the demo does to three
-//! ordinary writers what production does to them, and a fourth process that shares nothing with them compares the file with what they were
-//! promised. Why not trust the writers' own word: a zombie believes its acks. The files: `text` (what is written), `writer` (one writer),
-//! `ledger` (what it was promised), `actor` and `story` (who does what to whom), `check` (the checker), `timeline` (what a person sees).
+//! Question: what happens to a file when its writer is killed in mid-flight, and when a frozen one
+//! comes back? Rule: the demo does to three ordinary writers what production does to them, and a
+//! fourth process that shares nothing with them compares the file with what they were promised. Why
+//! not trust the writers' own word: a zombie believes its acks. The files: `text` (what is
+//! written), `writer` (one writer), `ledger` (what it was promised), `actor` and `story` (who does
+//! what to whom), `check` (the checker), `timeline` (what a person sees).
 
 mod actor;
 pub mod check;

@@ -14,7 +14,8 @@ const SIZE_MIN: u64 = 1 << 20;
 /// Segment PUTs in flight per writer.
 const IN_FLIGHT: usize = 8;
 
-/// The place and the configuration. Dropping it removes the temporary directory, unless it is to be kept.
+/// The place and the configuration. Dropping it removes the temporary directory, unless it is to be
+/// kept.
 #[derive(Debug)]
 pub struct Stage {
     /// Base URL.
@@ -51,7 +52,8 @@ impl Stage {
         };
         let local = url.starts_with("file:");
         let mut environment = Vec::new();
-        // What somebody chose stays; the demo's own limits are short, because a person waits for them.
+        // What somebody chose stays; the demo's own limits are short, because a person waits for
+        // them.
         let chosen = |key: &str| {
             set.iter().any(|pair| pair.starts_with(&format!("{key}=")))
                 || std::env::var_os(variable(key)).is_some()
@@ -87,7 +89,8 @@ impl Stage {
         })
     }
 
-    /// A process of this program, configured through its environment (command lines are visible to everybody, and options may be secrets).
+    /// A process of this program, configured through its environment (command lines are visible to
+    /// everybody, and options may be secrets).
     pub fn command(&self, verb: &str, node: char) -> Result<Command, Failure> {
         let myself = std::env::current_exe().map_err(|e| Failure::io("own program", e))?;
         let log = self.directory.join(format!("{node}.stderr"));

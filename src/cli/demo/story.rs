@@ -1,7 +1,9 @@
-//! Who does what to whom. A writes first; B and C wait, and one swap decides which of them comes second.
+//! Who does what to whom. A writes first; B and C wait, and one swap decides which of them comes
+//! second.
 //!
-//! Rule: each step waits for something observed, never for time to pass; a signal is sent only while bytes are under way; every wait has an end,
-//! and every way out ends the processes that were started here (their `Drop`).
+//! Rule: each step waits for something observed, never for time to pass; a signal is sent only
+//! while bytes are under way; every wait has an end, and every way out ends the processes that were
+//! started here (their `Drop`).
 
 use super::actor::{Actor, Heard};
 use super::ledger::{Entries, written};
@@ -107,7 +109,8 @@ impl<'a> Story<'a> {
         found.ok_or_else(|| Failure::own(BUG, format!("there is no process {role}")))
     }
 
-    /// The next thing a writer says. A writer that ends when it should not is an error with its last words.
+    /// The next thing a writer says. A writer that ends when it should not is an error with its
+    /// last words.
     async fn hear(&mut self, what: &str, until: Instant) -> Result<Heard, Failure> {
         let heard = tokio::select! {
             heard = self.ears.recv() => heard,
@@ -213,7 +216,8 @@ impl<'a> Story<'a> {
         Ok(at)
     }
 
-    /// Stops a writer so that a segment is sent and not stored: what readers see must end before what it wrote. If it does not, it goes on a little.
+    /// Stops a writer so that a segment is sent and not stored: what readers see must end before
+    /// what it wrote. If it does not, it goes on a little.
     async fn freeze(&mut self, who: Admitted) -> Result<Instant, Failure> {
         let mut under_way = 0;
         let mut at = Instant::now();

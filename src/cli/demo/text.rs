@@ -1,7 +1,9 @@
-//! What the writers write: this repository's own sources, line by line, each line marked with its writer and number.
+//! What the writers write: this repository's own sources, line by line, each line marked with its
+//! writer and number.
 //!
-//! Rule: the n-th byte a writer produces is a pure function of its letter and n, so a checker that shares nothing with the writers can say what must
-//! be at each offset, and a person who reads the file sees who wrote which line.
+//! Rule: the n-th byte a writer produces is a pure function of its letter and n, so a checker that
+//! shares nothing with the writers can say what must be at each offset, and a person who reads the
+//! file sees who wrote which line.
 
 /// Real text, long lines and short ones.
 const SOURCES: &[&str] = &[

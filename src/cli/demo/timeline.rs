@@ -1,4 +1,5 @@
-//! The demo as a person sees it: one line for each thing that happens, when it happens; then who wrote what, and the verdict.
+//! The demo as a person sees it: one line for each thing that happens, when it happens; then who
+//! wrote what, and the verdict.
 
 use super::message::{Check, Findings};
 use crate::cli::exit::Failure;

@@ -1,7 +1,9 @@
-//! One writer of the demo, in a process of its own: it waits, is admitted, streams, and believes only its acks.
+//! One writer of the demo, in a process of its own: it waits, is admitted, streams, and believes
+//! only its acks.
 //!
-//! It does nothing special when it is stopped, continued or shut out: the same calls as any application, and an error ends it. Whatever
-//! `acked()` says goes into the ledger, also after the end: that is the promise the checker holds against the file.
+//! It does nothing special when it is stopped, continued or shut out: the same calls as any
+//! application, and an error ends it. Whatever `acked()` says goes into the ledger, also after the
+//! end: that is the promise the checker holds against the file.
 
 use super::ledger::{Ledger, Mark};
 use super::message::Message;
@@ -22,7 +24,8 @@ use tenure::{Client, Config, CreateOptions, Error, FileWriter, Status};
 const LOOK: Duration = Duration::from_millis(1);
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(10);
-/// How long the ledger goes on after the writer's end: answers of requests in flight may still come.
+/// How long the ledger goes on after the writer's end: answers of requests in flight may still
+/// come.
 const AFTERMATH: Duration = Duration::from_millis(300);
 
 /// Runs one writer to its end.
