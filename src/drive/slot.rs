@@ -31,7 +31,10 @@ pub struct Slot {
     key: String,
     cell: LeaseCell,
     inner: Mutex<Inner>,
-    changed: watch::Sender<u64>,
+    /// What callers ask for: wakes the task.
+    goals: watch::Sender<u64>,
+    /// What the task found: wakes the callers.
+    news: watch::Sender<u64>,
     /// A check found it suspended: somebody uses it, so it is worth a touch.
     used: AtomicBool,
 }
@@ -70,7 +73,8 @@ impl Slot {
             key,
             cell: LeaseCell::default(),
             inner: Mutex::new(inner),
-            changed: watch::Sender::new(0),
+            goals: watch::Sender::new(0),
+            news: watch::Sender::new(0),
             used: AtomicBool::new(false),
         }
     }
@@ -141,7 +145,8 @@ impl Slot {
     #[must_use]
     pub fn check(self: &Arc<Slot>, core: &Arc<SessionCore>) -> Validity {
         let answer = self.cell.check(&core.term, core.world.clock.now());
-        if answer == Validity::Suspended && !self.used.swap(true, Ordering::Relaxed) {
+        let worth = answer == Validity::Suspended && self.cell.is_stale(&core.term);
+        if worth && !self.used.swap(true, Ordering::Relaxed) {
             self.poke(core);
         }
         answer
@@ -180,7 +185,7 @@ impl Slot {
     /// A receiver that sees every later change.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
+        self.news.subscribe()
     }
 
     /// A notice may name it: then it counts only after a touch.
@@ -213,7 +218,7 @@ impl Slot {
             self.tell(core, EventKind::LeaseSuspended, inner.machine.epoch(), message, None);
         }
         drop(inner);
-        self.changed.send_modify(|n| *n += 1);
+        self.news.send_modify(|n| *n += 1);
     }
 
     /// Makes sure that a task runs if there is something to do.
@@ -222,7 +227,7 @@ impl Slot {
             let mut inner = self.lock();
             if inner.running {
                 drop(inner);
-                self.changed.send_modify(|n| *n += 1);
+                self.goals.send_modify(|n| *n += 1);
                 return;
             }
             inner.running = true;
@@ -237,7 +242,7 @@ impl Slot {
 
     async fn run(self: &Arc<Slot>, core: &Arc<SessionCore>) {
         let mut session = core.watch();
-        let mut goals = self.watch();
+        let mut goals = self.goals.subscribe();
         loop {
             // Marked seen before the step, so that a change during it is not missed.
             session.borrow_and_update();
@@ -302,11 +307,10 @@ impl Slot {
         let spread = spread.max(core.identity.limits.retry_pause() / 4);
         let jitter = core.world.chance.below(spread);
         let now = core.world.clock.now();
-        // The generation at the *send* is in the machine; the view is fresh only for judging time.
-        let fresh = core.view();
+        // The store's time stays the one known before the request: a rival read at some instant is judged by a time not after it, however late the answer.
+        let view = View { store_time: view.store_time, ..core.view() };
         let mut inner = self.lock();
-        let view = if fresh.generation == view.generation { view } else { fresh };
-        inner.machine.answer(now, &View { valid: fresh.valid, ..view }, answer, jitter);
+        inner.machine.answer(now, &view, answer, jitter);
         self.settle_news(core, &mut inner);
     }
 
@@ -409,7 +413,7 @@ impl Slot {
             }
             _ => {}
         }
-        self.changed.send_modify(|n| *n += 1);
+        self.news.send_modify(|n| *n += 1);
     }
 
     fn publish(&self, inner: &mut Inner) {

@@ -60,6 +60,12 @@ impl LeaseCell {
         Epoch(self.epoch.load(Ordering::Acquire))
     }
 
+    /// Whether its last proof belongs to an older generation: only a touch helps.
+    #[must_use]
+    pub fn is_stale(&self, term: &SharedTerm) -> bool {
+        self.tag.load(Ordering::Acquire) != term.load().generation
+    }
+
     /// Valid, suspended or lost, at `now`. Tens of nanoseconds; any thread.
     #[must_use]
     pub fn check(&self, term: &SharedTerm, now: Mono) -> Validity {

@@ -19,7 +19,10 @@ impl Lease {
         }
         self.releasing = false;
         if !self.wanted {
-            self.standing = Standing::Idle;
+            // Refused and lost stay told until somebody wants it again.
+            if !matches!(self.standing, Standing::Refused(_) | Standing::Lost(_)) {
+                self.standing = Standing::Idle;
+            }
             return Do::Rest;
         }
         match &self.hold {

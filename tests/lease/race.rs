@@ -1,0 +1,1 @@
+//! Written once the file store is here.
