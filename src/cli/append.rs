@@ -129,9 +129,7 @@ fn told(writer: &FileWriter, base: u64, order: &Append, show: &Show) -> Result<(
 type Pieces = mpsc::Receiver<std::io::Result<Vec<u8>>>;
 
 /// The input's size, if it has one, and its pieces as a thread of their own reads them.
-fn open_input(
-    path: &Path,
-) -> Result<(Option<u64>, mpsc::Receiver<std::io::Result<Vec<u8>>>), Failure> {
+fn open_input(path: &Path) -> Result<(Option<u64>, Pieces), Failure> {
     let (source, size): (Box<dyn Read + Send>, Option<u64>) = if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
             super::show::prompt("reading from the terminal; Ctrl-D ends the input");

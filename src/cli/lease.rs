@@ -51,10 +51,14 @@ pub async fn break_lease(order: Break, config: Config, show: &Show) -> Result<Ex
     let kind = order.kind.into();
     let lease = client.break_lease(kind, &order.name, order.observe, &order.note).await?;
     show.facts(facts(&lease), &value(&lease))?;
-    show.note(&format!(
-        "the former holder may believe in itself for up to {} more; its writes do not count",
-        duration(lease.soft)
-    ));
+    if lease.how == "forced" {
+        show.note(&format!(
+            "the former holder may believe in itself for up to {} more; its writes do not count",
+            duration(lease.soft)
+        ));
+    } else {
+        show.note("nobody holds it; nothing was changed");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

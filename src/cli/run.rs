@@ -122,13 +122,7 @@ impl Ward {
             };
             // Once told to stop it stops, even if the lease comes back.
             if let Some(due) = due.filter(|due| told != Some(*due) && told != Some(Signal::KILL)) {
-                let name = if due == Signal::KILL { "SIGKILL" } else { "SIGTERM" };
-                prompt(&format!(
-                    "tenure: lease {} (epoch {}) is {:?}: {name} to the command",
-                    lease.name(),
-                    lease.epoch(),
-                    lease.check()
-                ));
+                explain(lease, due);
                 self.send(due);
                 told = Some(due);
             }
@@ -198,6 +192,19 @@ impl Notices {
         });
         futures::future::select_all(each).await.0
     }
+}
+
+fn explain(lease: &Lease, due: Signal) {
+    let name = if due == Signal::KILL { "SIGKILL" } else { "SIGTERM" };
+    let why = match lease.check() {
+        Validity::Valid(_) => "was not renewed in time".to_owned(),
+        Validity::Suspended => "is suspended".to_owned(),
+        Validity::Lost => {
+            lease.loss().map_or_else(|| "is lost".into(), |e| format!("is lost: {e}"))
+        }
+    };
+    let (lease, epoch) = (lease.name(), lease.epoch());
+    prompt(&format!("tenure: lease {lease} (epoch {epoch}) {why}; {name} to the command"));
 }
 
 fn code(status: ExitStatus) -> ExitCode {

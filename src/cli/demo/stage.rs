@@ -118,6 +118,11 @@ impl Stage {
         self.config.segment_max as u64
     }
 
+    /// Fewer stored and un-acked bytes than this: a slot still waits for its segment.
+    pub fn slots(&self) -> u64 {
+        (self.config.in_flight as u64 - 1) * self.segment()
+    }
+
     /// How long a writer may take for its share.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(if self.local { 60 } else { 300 }) + self.config.limits.soft * 3

@@ -217,7 +217,7 @@ impl<'a> Story<'a> {
     }
 
     /// Stops a writer so that a segment is sent and not stored: what readers see must end before
-    /// what it wrote. If it does not, it goes on a little.
+    /// what it wrote, and before what its slots can hold. If it does not, it goes on a little.
     async fn freeze(&mut self, who: Admitted) -> Result<Instant, Failure> {
         let mut under_way = 0;
         let mut at = Instant::now();
@@ -231,7 +231,9 @@ impl<'a> Story<'a> {
             let reader = self.client.open_file(&self.stage.path).await?;
             let visible = reader.refresh().await?;
             under_way = written(self.stage.ledgers(), who.role).saturating_sub(visible);
-            if under_way >= self.stage.segment() {
+            // Not all of its slots hold a stored segment, so the next position was sent.
+            let landed = visible.saturating_sub(self.acked(who)?);
+            if under_way >= self.stage.segment() && landed < self.stage.slots() {
                 break;
             }
         }
