@@ -1,5 +1,8 @@
 //! `tenure run`: the command runs only while its lease is valid.
 
+// How long a real process takes is what one test here measures.
+#![allow(clippy::disallowed_methods)]
+
 mod cli_support;
 
 use cli_support::{Base, Running, code, expect_code, signal, stderr, stdout, tenure, until};

@@ -1,6 +1,7 @@
 //! What every test of the command line needs: the program, a base of its own, and its answers.
 
-#![allow(dead_code)] // each test file uses its part
+// Each test file uses its part. Real processes take real time, and have process ids.
+#![allow(dead_code, clippy::disallowed_methods)]
 
 use std::io::Write;
 use std::path::Path;

@@ -101,3 +101,45 @@ pub fn written(directory: &Path, role: char) -> u64 {
 fn path(directory: &Path, role: char, what: &str) -> PathBuf {
     directory.join(format!("{role}.{what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(name: &str) -> PathBuf {
+        let place = std::env::temp_dir().join(format!("tenure-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&place).expect("a directory");
+        place
+    }
+
+    #[test]
+    fn what_was_acked_is_read_back() {
+        let place = place("ledger");
+        let mut ledger = Ledger::begin(&place, 'A', 7, 100).expect("begins");
+        for offset in [150, 300] {
+            ledger.ack(offset).expect("acks");
+        }
+        let entries = Entries::read(&place, 'A').expect("reads");
+        assert_eq!((entries.epoch, entries.base, entries.acked()), (7, 100, 300));
+        assert!(entries.only_grows());
+        std::fs::remove_dir_all(place).expect("removed");
+    }
+
+    #[test]
+    fn a_line_cut_off_by_a_kill_is_no_ack() {
+        let place = place("torn-ledger");
+        std::fs::write(place.join("B.ledger"), "7 0\n100\n20").expect("written");
+        let entries = Entries::read(&place, 'B').expect("reads");
+        assert_eq!(entries.acked(), 100);
+        std::fs::remove_dir_all(place).expect("removed");
+    }
+
+    #[test]
+    fn a_ledger_that_goes_back_is_noticed() {
+        let entries = |acks: &[u64]| Entries { role: 'C', epoch: 1, base: 10, acks: acks.to_vec() };
+        assert!(entries(&[]).only_grows());
+        assert!(entries(&[11, 20]).only_grows());
+        assert!(!entries(&[20, 20]).only_grows());
+        assert!(!entries(&[10]).only_grows());
+    }
+}
