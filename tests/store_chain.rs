@@ -2,6 +2,7 @@
 //!
 //! The test binary starts itself again as a child (`counter_child` with `TENURE_CHAIN_DIR`). Children tell each attempt on their standard output, and the
 //! parent is driven by these lines: no test here sleeps. The history stays whole, because nothing is collected within 60 s.
+#![allow(missing_docs, unsafe_code)]
 
 use bytes::Bytes;
 use std::collections::HashMap;

@@ -15,8 +15,7 @@ impl Client {
     /// What the record of a resource says now. Needs no session and no write permission. `NotFound` if nobody ever held it; `Corrupt` if it is damaged.
     pub async fn inspect(&self, kind: Kind, name: &str) -> Result<LeaseInfo> {
         let key = key::lease(&Resource::new(kind, name)?);
-        let core = Arc::clone(&self.inner.core);
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control()?;
         let work = async move {
             let sight = admin::look(&core, &key).await?;
             info(&core, sight)
@@ -26,8 +25,7 @@ impl Client {
 
     /// Every lease record, of one kind or of all, in order of kind and name. One LIST a kind and two GETs a lease.
     pub async fn leases(&self, kind: Option<Kind>) -> Result<Vec<LeaseInfo>> {
-        let core = Arc::clone(&self.inner.core);
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control()?;
         let work = async move {
             let mut found = Vec::new();
             for &kind in Kind::ALL.iter().filter(|k| kind.is_none_or(|wanted| wanted == **k)) {
@@ -51,8 +49,8 @@ impl Client {
         note: &str,
     ) -> Result<LeaseInfo> {
         let resource = Resource::new(kind, name)?;
-        let (core, note) = (Arc::clone(&self.inner.core), note.to_owned());
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control()?;
+        let note = note.to_owned();
         let work = async move {
             admin::break_lease(&core, &resource, observe, &note).await?;
             let sight = admin::look(&core, &key::lease(&resource)).await?;

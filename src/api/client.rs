@@ -17,6 +17,7 @@ use crate::store::Store;
 use crate::store::probe::{self, Report};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 /// How long a call may wait: `None` for ever, zero asks once.
 pub type Wait = Option<Duration>;
@@ -80,6 +81,14 @@ impl Client {
         Client::assemble(world, store, config, None)
     }
 
+    /// What a call needs to run on the control runtime; refused in a forked child, whose runtimes do not exist.
+    pub(super) fn on_control(&self) -> Result<(Arc<SessionCore>, Handle)> {
+        let core = Arc::clone(&self.inner.core);
+        core.own_process()?;
+        let control = core.world.control.clone();
+        Ok((core, control))
+    }
+
     fn assemble(
         world: World,
         store: Store,
@@ -139,8 +148,7 @@ impl Client {
     /// Errors: `LeaseHeld` with holder, epoch and retry-after; `TimedOut` if the store was too slow; `StoreUnsupported` naming the property; others as the store tells.
     pub async fn acquire(&self, name: &str, wait: Wait) -> Result<Lease> {
         let resource = Resource::new(Kind::Lease, name)?;
-        let core = Arc::clone(&self.inner.core);
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control()?;
         let work = async move { held::acquire(&core, &resource, wait, false).await };
         let held = run_on(&control, work).await?;
         Ok(Lease::new(held, control))
@@ -148,8 +156,7 @@ impl Client {
 
     /// Asks the store for everything this library depends on, one property at a time.
     pub async fn doctor(&self) -> Result<Report> {
-        let core = Arc::clone(&self.inner.core);
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control()?;
         let work = async move {
             let chance = Arc::clone(&core.world.chance);
             let fresh = move || chance.id();
@@ -163,8 +170,7 @@ impl Client {
         if let Some(event) = self.inner.core.events.pop() {
             return Some(event);
         }
-        let core = Arc::clone(&self.inner.core);
-        let control = core.world.control.clone();
+        let (core, control) = self.on_control().ok()?;
         let work = async move {
             Ok(match wait {
                 None => Some(core.events.next().await),

@@ -12,6 +12,7 @@ use crate::base::{Epoch, FilePath, Result};
 use crate::decide::opening::Mode;
 use crate::drive::authority::Authority;
 use crate::drive::context::FileContext;
+use crate::drive::fork::Owned;
 use crate::drive::writer::Writer;
 use crate::drive::{open_file, stat};
 use crate::wire::manifest::{FileState, Manifest};
@@ -27,7 +28,9 @@ pub struct CreateOptions {
 /// The one admitted writer of a file. Dropping it without close aborts: the lease is released, the file stays open for recovery.
 #[derive(Debug)]
 pub struct FileWriter {
-    writer: Writer,
+    writer: Owned<Writer>,
+    path: FilePath,
+    epoch: Epoch,
 }
 
 impl FileWriter {
@@ -41,70 +44,81 @@ impl FileWriter {
         mode: Mode,
         authority: Arc<dyn Authority>,
     ) -> Result<FileWriter> {
-        Ok(FileWriter { writer: Writer::open(ctx, path, mode, authority).await? })
+        let writer = Writer::open(ctx, path.clone(), mode, authority).await?;
+        let epoch = writer.epoch();
+        Ok(FileWriter { writer: Owned::new(writer), path, epoch })
     }
 
     /// Copies bytes into the window, never blocks; takes nothing unless all of it fits now (`WouldBlock`). Any thread; calls are serialised.
     /// More than a whole window is `InvalidArgument`: it would never fit.
     #[inline]
     pub fn try_write(&self, bytes: &[u8]) -> Result<()> {
-        self.writer.try_write(bytes)
+        self.writer.get()?.try_write(bytes)
     }
 
     /// Copies bytes into the window, waiting for room. Returns how many were taken: all, or fewer with the error that stopped it.
     /// At most a window of bytes is taken whole or not at all, and stays contiguous among concurrent calls; more than that is taken in parts.
     pub async fn write(&self, bytes: &[u8], wait: Wait) -> (usize, Result<()>) {
-        self.writer.write(bytes, wait).await
+        match self.writer.get() {
+            Ok(writer) => writer.write(bytes, wait).await,
+            Err(forked) => (0, Err(forked)),
+        }
     }
 
     /// Blocking twin of [`FileWriter::write`] for threads that are not in a runtime.
     pub fn write_blocking(&self, bytes: &[u8], wait: Wait) -> (usize, Result<()>) {
-        match self.writer.try_write(bytes) {
+        let writer = match self.writer.get() {
+            Ok(writer) => writer,
+            Err(forked) => return (0, Err(forked)),
+        };
+        match writer.try_write(bytes) {
             Ok(()) => (bytes.len(), Ok(())),
-            Err(_) => self.writer.data().block_on(self.writer.write(bytes, wait)),
+            Err(_) => writer.data().block_on(writer.write(bytes, wait)),
         }
     }
 
     /// Waits until every byte written before this call is acked: stored and visible to new readers. With nothing new it sends nothing. After a close it does
     /// nothing. Errors: `TimedOut` (call again), or why the writer is over ([`FileWriter::acked`] tells how far it got).
     pub async fn hflush(&self, wait: Wait) -> Result<()> {
-        self.writer.flush(wait).await
+        self.writer.get()?.flush(wait).await
     }
 
     /// As `hflush`, and durable against power failure of the store's own promise: every store here acknowledges only what is durable, so it is the same wait.
     pub async fn hsync(&self, wait: Wait) -> Result<()> {
-        self.writer.flush(wait).await
+        self.writer.get()?.flush(wait).await
     }
 
-    /// File length including bytes not acked yet.
+    /// File length including bytes not acked yet; 0 in a forked child.
     pub fn position(&self) -> u64 {
-        self.writer.position()
+        self.writer.get().map_or(0, Writer::position)
     }
 
-    /// File length up to which every byte is acked. Goes on answering after the writer is over.
+    /// File length up to which every byte is acked. Goes on answering after the writer is over; 0 in a forked child.
     pub fn acked(&self) -> u64 {
-        self.writer.acked()
+        self.writer.get().map_or(0, Writer::acked)
     }
 
     /// The lease's epoch.
     pub fn epoch(&self) -> Epoch {
-        self.writer.epoch()
+        self.epoch
     }
 
     /// The path.
     pub fn path(&self) -> &str {
-        self.writer.path().as_str()
+        self.path.as_str()
     }
 
     /// Flushes, finalises the file, releases the lease. After `TimedOut` call again; the first error is told once more. Idempotent.
     /// From the first call on the writer accepts no bytes. A call after one that told the error is `Ok` and changes nothing.
     pub async fn close(&self, wait: Wait) -> Result<()> {
-        self.writer.close(wait).await
+        self.writer.get()?.close(wait).await
     }
 
     /// Stops at once: nothing further is sent, the lease is released in the background, the tail waits for the next writer. Idempotent.
     pub fn abort(&self) {
-        self.writer.abort();
+        if let Ok(writer) = self.writer.get() {
+            writer.abort();
+        }
     }
 }
 

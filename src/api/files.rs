@@ -7,7 +7,7 @@ use super::client::Wait;
 use super::file::{self, CreateOptions, FileStat, FileWriter};
 use super::reader::FileReader;
 use super::Client;
-use crate::base::{Error, FilePath, Result, Status};
+use crate::base::{FilePath, Result};
 use crate::decide::opening::Mode;
 use crate::drive::budget::Budget;
 use crate::drive::context::FileContext;
@@ -71,10 +71,7 @@ impl Client {
     }
 
     fn files_context(&self) -> Result<FileContext> {
-        if self.is_forked() {
-            let why = "the process was forked; this client belongs to the parent, open a new one";
-            return Err(Error::new(Status::Forked, why));
-        }
+        self.inner.core.own_process()?;
         let core = &self.inner.core;
         let limit = self.inner.config.memory_budget;
         Ok(FileContext {

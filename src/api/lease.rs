@@ -57,12 +57,14 @@ impl Lease {
 
     /// Waits until [`Lease::check`] is valid, touching if needed. Errors: `TimedOut`, or why it is lost for good.
     pub async fn wait_valid(&self, wait: Wait) -> Result<()> {
+        self.held.own_process()?;
         let held = Arc::clone(&self.held);
         run_on(&self.control, async move { within(wait, held.wait_valid()).await }).await
     }
 
     /// Gives it up and waits until the store knows, so that the next contender need not wait. Idempotent. `TimedOut`: it goes on in the background.
     pub async fn release(&self, wait: Wait) -> Result<()> {
+        self.held.own_process()?;
         let held = Arc::clone(&self.held);
         run_on(&self.control, async move { held.release_and_wait(wait).await }).await
     }

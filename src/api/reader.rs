@@ -6,13 +6,15 @@ use super::client::Wait;
 use crate::base::{FilePath, Result};
 use crate::drive::context::FileContext;
 use crate::drive::reader::Reader;
+use crate::drive::fork::Owned;
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// A reader bound to one incarnation of a file. What it has shown never shrinks or changes. Never asks the lease.
 /// Any thread, any executor; when the path is deleted or replaced, looking again is `NotFound` for good.
 #[derive(Debug)]
 pub struct FileReader {
-    reader: std::sync::Arc<Reader>,
+    reader: Owned<Arc<Reader>>,
 }
 
 impl FileReader {
@@ -21,37 +23,37 @@ impl FileReader {
     pub async fn open(ctx: FileContext, path: FilePath) -> Result<FileReader> {
         let data = ctx.world.data.clone();
         let reader = on(&data, async move { Reader::open(ctx, path).await }).await?;
-        Ok(FileReader { reader: std::sync::Arc::new(reader) })
+        Ok(FileReader { reader: Owned::new(Arc::new(reader)) })
     }
 
     /// Up to `len` bytes from `offset`: fewer only at the visible end, none beyond it. Damage is `Corrupt` with the object's name.
     /// Every byte was checked against its checksum. Large ranges fetch up to eight segments at once.
     pub async fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        let reader = self.reader.clone();
-        on(&self.reader.context().world.data, async move { reader.read_at(offset, len).await })
+        let reader = Arc::clone(self.reader.get()?);
+        on(&reader.context().world.data.clone(), async move { reader.read_at(offset, len).await })
             .await
     }
 
     /// The length visible at the last refresh. Memory only.
     pub fn visible_length(&self) -> u64 {
-        self.reader.view().length()
+        self.reader.get().map_or(0, |r| r.view().length())
     }
 
     /// Whether the file was closed at the last refresh.
     pub fn is_closed(&self) -> bool {
-        self.reader.view().is_closed()
+        self.reader.get().is_ok_and(|r| r.view().is_closed())
     }
 
     /// Looks again; returns the visible length. Three requests for an open file, one for a closed one.
     pub async fn refresh(&self) -> Result<u64> {
-        let reader = self.reader.clone();
-        on(&self.reader.context().world.data, async move { reader.refresh().await }).await
+        let reader = Arc::clone(self.reader.get()?);
+        on(&reader.context().world.data.clone(), async move { reader.refresh().await }).await
     }
 
     /// Follows: returns the visible length once it is at least `length` or the file is closed; `TimedOut` after `wait`.
     pub async fn wait(&self, length: u64, wait: Wait) -> Result<u64> {
-        let reader = self.reader.clone();
-        let ctx = self.reader.context().clone();
+        let reader = Arc::clone(self.reader.get()?);
+        let ctx = reader.context().clone();
         let data = ctx.world.data.clone();
         let follow = async move {
             let waited = reader.follow(length);

@@ -5,6 +5,7 @@
 //! `clone`; a `pthread_atfork` handler covers kernels without it. The handler takes no lock and closes nothing.
 #![allow(unsafe_code)]
 
+use crate::base::{Error, Result, Status};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -31,6 +32,46 @@ pub fn generation() -> u64 {
 #[must_use]
 pub fn forked_since(born: u64) -> bool {
     generation() != born
+}
+
+/// Refuses use in a forked child of the process in which something was `born`.
+pub fn own_process(born: u64) -> Result<()> {
+    if forked_since(born) {
+        let why = "the process was forked; this handle belongs to the parent, open a new client";
+        return Err(Error::new(Status::Forked, why));
+    }
+    Ok(())
+}
+
+/// A value that belongs to the process that made it: in a forked child it is refused, and never dropped, because its locks and threads may be in any state.
+#[derive(Debug)]
+pub struct Owned<T> {
+    born: u64,
+    value: Option<T>,
+}
+
+impl<T> Owned<T> {
+    /// Belongs to this process.
+    pub fn new(value: T) -> Owned<T> {
+        Owned { born: generation(), value: Some(value) }
+    }
+
+    /// The value, or `Forked`. One load.
+    #[inline]
+    pub fn get(&self) -> Result<&T> {
+        match &self.value {
+            Some(value) if !forked_since(self.born) => Ok(value),
+            _ => own_process(self.born).and(Err(Error::new(Status::Closed, "already dropped"))),
+        }
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if forked_since(self.born) {
+            std::mem::forget(self.value.take());
+        }
+    }
 }
 
 /// A static value that each process generation makes anew: what the parent left (a lock held by a thread that does not exist here) is never touched.

@@ -123,6 +123,11 @@ impl Held {
         self.slot.resource()
     }
 
+    /// Refuses use in a forked child.
+    pub fn own_process(&self) -> Result<()> {
+        self.core.own_process()
+    }
+
     /// Gives it up and waits until the store knows.
     pub async fn release_and_wait(&self, wait: Option<Duration>) -> Result<()> {
         self.release(false);

@@ -124,12 +124,14 @@ impl SessionCore {
         })
     }
 
+    /// Refuses use in a forked child.
+    pub fn own_process(&self) -> Result<()> {
+        fork::own_process(self.born)
+    }
+
     /// Refuses use in a forked child or after close.
     pub fn usable(&self) -> Result<()> {
-        if self.forked() {
-            let why = "the process was forked; this client belongs to the parent, open a new one";
-            return Err(Error::new(Status::Forked, why));
-        }
+        self.own_process()?;
         if self.closing.load(Ordering::Acquire) {
             return Err(Error::new(Status::Closed, "the client was closed"));
         }
