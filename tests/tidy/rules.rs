@@ -188,7 +188,7 @@ pub fn silence(source: &Source) -> Vec<String> {
 /// Tasks run on the library's runtimes: on a caller's runtime they would die with it.
 pub fn spawning(source: &Source) -> Vec<String> {
     const STRAY: &[&str] = &["tokio::spawn", "task::spawn(", "spawn_blocking(", "Handle::current"];
-    let own = ["src/cli/", "src/bin/"].iter().any(|p| source.path.starts_with(p));
+    let own = ["src/cli/", "src/bin/", "src/sim/"].iter().any(|p| source.path.starts_with(p));
     if !source.path.starts_with("src/") || own || source.is_test() {
         return Vec::new();
     }
