@@ -2,6 +2,7 @@
 pub mod api;
 pub mod base;
 pub mod drive;
+pub mod ffi;
 pub mod store;
 pub mod wire;
 pub use api::*;
