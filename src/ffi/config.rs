@@ -45,22 +45,20 @@ pub unsafe extern "C" fn tenure_config_new(
 
 /// Sets one key. Keys, with their ranges and defaults:
 ///
-/// | key | meaning |
-/// |---|---|
-/// | `limits` | preset of soft, hard and renew: `default`, `fast` or `hdfs3` |
-/// | `soft_ms` | a holder silent this long may be replaced; 1000 or more (60000); moves `renew_ms` to its half |
-/// | `hard_ms` | a holder silent this long is recovered unasked; 2 x soft or more (3600000) |
-/// | `renew_ms` | renewal period; 100 to soft / 2 (soft / 2) |
-/// | `node` | how others see this process; letters, digits, `_ . -` (`client`) |
-/// | `in_flight` | segment PUTs in flight per writer; 1 to 64 (8) |
-/// | `segment_max` | largest segment in bytes; 65536 to 67108864 (4194304) |
-/// | `max_packets` | un-acked 64 KiB packets per writer; 2 to 65536 (in_flight x segment_max + 80 packets) |
-/// | `memory_budget` | un-acked bytes of all writers of the process; 1048576 or more (1073741824) |
-/// | `request_timeout_ms` | one data request; 100 to 600000 (30000) |
-/// | `ack_timeout_ms` | how long a segment is resent before the writer gives up; 1000 to 3600000 (480000) |
-/// | `data_workers` | threads of the data runtime; 2 to 256 (cores, 2 to 4) |
-/// | `fsync` | `file://`: flush to disk before acknowledging; `true` or `false` (`true`) |
-/// | `store.*` | option of the store's own client, e.g. `store.aws_endpoint`; never printed |
+/// - `limits`: preset of soft, hard and renew: `default`, `fast` or `hdfs3`
+/// - `soft_ms`: a holder silent this long may be replaced; 1000 or more (60000); moves `renew_ms` to its half
+/// - `hard_ms`: a holder silent this long is recovered unasked; 2 x soft or more (3600000)
+/// - `renew_ms`: renewal period; 100 to soft / 2 (soft / 2)
+/// - `node`: how others see this process; letters, digits, `_ . -` (`client`)
+/// - `in_flight`: segment PUTs in flight per writer; 1 to 64 (8)
+/// - `segment_max`: largest segment in bytes; 65536 to 67108864 (4194304)
+/// - `max_packets`: un-acked 64 KiB packets per writer; 2 to 65536 (in_flight x segment_max + 80 packets)
+/// - `memory_budget`: un-acked bytes of all writers of the process; 1048576 or more (1073741824)
+/// - `request_timeout_ms`: one data request; 100 to 600000 (30000)
+/// - `ack_timeout_ms`: how long a segment is resent before the writer gives up; 1000 to 3600000 (480000)
+/// - `data_workers`: threads of the data runtime; 2 to 256 (cores, 2 to 4)
+/// - `fsync`: `file://`: flush to disk before acknowledging; `true` or `false` (`true`)
+/// - `store.*`: option of the store's own client, e.g. `store.aws_endpoint`; never printed
 ///
 /// Returns `TENURE_OK`, or `TENURE_INVALID_ARGUMENT` with key, value and range in the message; nothing is changed then. Never blocks; any thread.
 #[unsafe(no_mangle)]
@@ -73,9 +71,7 @@ pub unsafe extern "C" fn tenure_config_set(
     wall(err, || {
         // SAFETY: the header asks for NULL or NUL-terminated strings.
         let (key, value) = unsafe { (args::text("key", key)?, args::text("value", value)?) };
-        handle::with(config, |c| {
-            c.lock().unwrap_or_else(PoisonError::into_inner).set(key, value)
-        })
+        handle::with(config, |c| c.lock().unwrap_or_else(PoisonError::into_inner).set(key, value))
     })
 }
 
@@ -96,7 +92,10 @@ mod tests {
     fn the_header_lists_every_key() {
         let ours = include_str!("config.rs");
         for (key, _) in Config::KEYS {
-            assert!(ours.contains(&format!("/// | `{key}` |")), "{key} is not in the header's table");
+            assert!(
+                ours.contains(&format!("/// - `{key}`:")),
+                "{key} is not in the header's table"
+            );
         }
     }
 }

@@ -10,13 +10,12 @@ use super::args::{self, Out, millis};
 use super::client::{self, tenure_client};
 use super::error::tenure_error;
 use super::handle::{self, Handle};
-use super::lease_info::{tenure_kind, to_kind};
 use super::status::{TENURE_LEASE_LOST, TENURE_LEASE_SUSPENDED, TENURE_OK, tenure_status};
 use super::wait;
 use super::wall::{fact, wall};
 use crate::api::client::Wait;
 use crate::api::{Client, Lease};
-use crate::base::{Error, Result, Status};
+use crate::base::Result;
 use crate::drive::authority::Validity;
 use std::ffi::c_char;
 use std::time::Duration;
@@ -146,32 +145,4 @@ pub unsafe extern "C" fn tenure_lease_free(lease: *mut tenure_lease) {
         handle::free(lease);
         Ok(())
     });
-}
-
-/// Takes a lease away from a holder that shows no life for `observe_ms`, whatever its limits say. For operators: the holder may be alive
-/// and only cut off; its epoch is ended, so that what it sends under it is refused.
-///
-/// Returns `TENURE_OK` once the lease is free; `TENURE_LEASE_HELD` if its holder was renewed meanwhile; `TENURE_NOT_FOUND` if there is no
-/// such record. Blocks for `observe_ms` and the requests; any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenure_lease_break(
-    client: *mut tenure_client,
-    kind: tenure_kind,
-    name: *const c_char,
-    observe_ms: i64,
-    err: *mut *mut tenure_error,
-) -> tenure_status {
-    wall(err, || {
-        // SAFETY: the header asks for NULL or a NUL-terminated string.
-        let name = unsafe { args::text("name", name)? };
-        let kind = to_kind(kind)?;
-        let observe = u64::try_from(observe_ms).map(Duration::from_millis).map_err(|_| {
-            Error::new(
-                Status::InvalidArgument,
-                format!("observe_ms = {observe_ms}: expected 0 or more"),
-            )
-        })?;
-        let client = client::of(client)?;
-        wait::complete(client.break_lease(kind, name, observe, "")).map(drop)
-    })
 }

@@ -1,4 +1,4 @@
-//! `tenure_lease_info`: what a lease's record tells everybody.
+//! Leases by name, without holding them: `tenure_lease_info`, what a record tells everybody, and taking a lease away.
 //!
 //! Rule: a record as read, for people and tools. It is old when it arrives; nothing may be decided on it that a lease is for.
 
@@ -12,6 +12,7 @@ use super::wall::{fact, wall};
 use crate::api::LeaseInfo;
 use crate::base::{Error, Kind, Result, Status};
 use std::ffi::{CString, c_char};
+use std::time::Duration;
 
 /// Which family a leased resource belongs to. A file and a bare lease of one name never share a record.
 pub type tenure_kind = i32;
@@ -70,6 +71,34 @@ pub unsafe extern "C" fn tenure_lease_inspect(
         // SAFETY: the header asks for a place for one pointer.
         unsafe { out.write(made.as_ptr()) };
         Ok(())
+    })
+}
+
+/// Takes a lease away from a holder that shows no life for `observe_ms`, whatever its limits say. For operators: the holder may be alive
+/// and only cut off; its epoch is ended, so that what it sends under it is refused.
+///
+/// Returns `TENURE_OK` once the lease is free; `TENURE_LEASE_HELD` if its holder was renewed meanwhile; `TENURE_NOT_FOUND` if there is no
+/// such record. Blocks for `observe_ms` and the requests; any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_lease_break(
+    client: *mut tenure_client,
+    kind: tenure_kind,
+    name: *const c_char,
+    observe_ms: i64,
+    err: *mut *mut tenure_error,
+) -> tenure_status {
+    wall(err, || {
+        // SAFETY: the header asks for NULL or a NUL-terminated string.
+        let name = unsafe { args::text("name", name)? };
+        let kind = to_kind(kind)?;
+        let observe = u64::try_from(observe_ms).map(Duration::from_millis).map_err(|_| {
+            Error::new(
+                Status::InvalidArgument,
+                format!("observe_ms = {observe_ms}: expected 0 or more"),
+            )
+        })?;
+        let client = client::of(client)?;
+        wait::complete(client.break_lease(kind, name, observe, "")).map(drop)
     })
 }
 

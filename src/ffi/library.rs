@@ -30,11 +30,12 @@ pub const TENURE_LOG_DETAIL: tenure_log_level = 4;
 pub type tenure_log_callback =
     Option<unsafe extern "C" fn(user: *mut c_void, level: tenure_log_level, line: *const c_char)>;
 
-const VERSION: &std::ffi::CStr =
-    match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("a version has no NUL inside"),
-    };
+const VERSION: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes(),
+) {
+    Ok(text) => text,
+    Err(_) => panic!("a version has no NUL inside"),
+};
 
 /// What `tenure_has_feature` knows: nouns of this header and schemes of `tenure_client_open`.
 const FEATURES: &[&str] =

@@ -42,9 +42,14 @@ pub mod lease_info;
 pub mod reader;
 pub mod text;
 
-mod args;
 mod arena;
+mod args;
 mod handle;
 mod pin;
 mod wait;
 mod wall;
+
+#[cfg(test)]
+mod handle_tests;
+#[cfg(test)]
+mod wall_tests;

@@ -63,7 +63,11 @@ impl Drop for Pin {
 pub(super) fn pin(cell: usize) -> Pin {
     let slot = MINE.get().unwrap_or_else(claim);
     slot.pinned.store(cell, Relaxed);
-    if ASYMMETRIC.load(Relaxed) { compiler_fence(SeqCst) } else { fence(SeqCst) }
+    if ASYMMETRIC.load(Relaxed) {
+        compiler_fence(SeqCst)
+    } else {
+        fence(SeqCst)
+    }
     Pin(slot)
 }
 

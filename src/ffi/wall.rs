@@ -17,7 +17,10 @@ use std::sync::Once;
 
 /// Runs a fallible body; the error goes to `err` unless that is NULL.
 #[inline]
-pub(super) fn wall(err: *mut *mut tenure_error, body: impl FnOnce() -> Result<()>) -> tenure_status {
+pub(super) fn wall(
+    err: *mut *mut tenure_error,
+    body: impl FnOnce() -> Result<()>,
+) -> tenure_status {
     if pin::calling_back() {
         return fail(err, reentrant());
     }
