@@ -1,8 +1,9 @@
 //! Generates the C header into `OUT_DIR/tenure.h` and names the shared library.
 //!
-//! cbindgen translates the declarations of `src/ffi`; this file only sets them: one section a noun, in the order of the source, comments
-//! wrapped for a terminal. The checked-in `include/tenure.h` is the blessed copy: `tests/c_abi.rs` compares the two, and
-//! `TENURE_BLESS=1 cargo test --test c_abi header` writes it anew.
+//! cbindgen translates the declarations of `src/ffi`; this file only sets them: one section a noun,
+//! in the order of the source, comments wrapped for a terminal. The checked-in `include/tenure.h`
+//! is the blessed copy: `tests/c_abi.rs` compares the two, and `TENURE_BLESS=1 cargo test --test
+//! c_abi header` writes it anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,8 +1,10 @@
-//! The C ABI as C sees it: the header, the exported symbols, and programs that were written from the header alone.
+//! The C ABI as C sees it: the header, the exported symbols, and programs that were written from
+//! the header alone.
 //!
-//! Question: does a C program written only from the header and its comments work? The header is compiled alone in three languages and
-//! compared with the blessed copy; its example is cut out and run; every program of `tests/c/` is compiled with warnings as errors and run on a
-//! store of its own. `TENURE_BLESS=1 cargo test --test c_abi header` writes `include/tenure.h` anew.
+//! Question: does a C program written only from the header and its comments work? The header is
+//! compiled alone in three languages and compared with the blessed copy; its example is cut out and
+//! run; every program of `tests/c/` is compiled with warnings as errors and run on a store of its
+//! own. `TENURE_BLESS=1 cargo test --test c_abi header` writes `include/tenure.h` anew.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -66,7 +68,8 @@ fn compile(source: &Path, into: &Path) -> PathBuf {
     program
 }
 
-/// The generated header in a folder of its own, so that a stale blessed copy is found by one test and not by all.
+/// The generated header in a folder of its own, so that a stale blessed copy is found by one test
+/// and not by all.
 fn header_folder() -> &'static Path {
     static PLACE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let place = PLACE.get_or_init(|| {

@@ -3,6 +3,7 @@
 //! Every async method may be awaited on any executor: the work runs on the library's own runtimes, and dropping the future undoes nothing (a request in
 //! flight is settled in the background).
 
+mod admin;
 pub mod client;
 pub mod file;
 pub mod lease;

@@ -3,9 +3,20 @@
 //! Rule: every safety test is also run against a mutant that lacks the protection, and fails there. Without the feature `sim` a [`Mutant`] is a unit and
 //! every question compiles to `false`: a shipped library cannot be weakened.
 
-/// A guard of the protocol. Each names the rule that dies without it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protection {
+macro_rules! protections {
+    ($($(#[$doc:meta])* $variant:ident,)*) => {
+        /// A guard of the protocol. Each names the rule that dies without it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Protection { $($(#[$doc])* $variant,)* }
+
+        impl Protection {
+            /// Every protection.
+            pub const ALL: &[Protection] = &[$(Protection::$variant),*];
+        }
+    };
+}
+
+protections! {
     /// A gap in the session's validity suspends every lease (trap 2).
     GapRule,
     /// The gap is judged when the answer is processed, not when the request is sent (trap 3).
@@ -93,5 +104,13 @@ impl Mutant {
     #[must_use]
     pub fn without(protection: Protection) -> Mutant {
         Mutant(Some(protection))
+    }
+
+    /// The mutant with this name (a protection's, any case); none if there is no such name. Only for tests.
+    #[cfg(feature = "sim")]
+    #[must_use]
+    pub fn named(name: &str) -> Mutant {
+        let same = |p: &&Protection| format!("{p:?}").eq_ignore_ascii_case(name);
+        Mutant(Protection::ALL.iter().find(same).copied())
     }
 }

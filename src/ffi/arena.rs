@@ -1,20 +1,26 @@
 //! Where handles live: one static array of equal cells that is never given back.
 //!
-//! Question: how can a pointer from C be judged without trusting it? Rule: a handle is an address inside [`ARENA`]; the cell's word is read (an
-//! atomic that always exists) and must equal exactly what this handle of this type in this process would have. One comparison covers a wrong
-//! type, a freed handle, a misaligned pointer and a handle of the parent process; one range check covers every foreign pointer, which is
-//! never dereferenced.
+//! Question: how can a pointer from C be judged without trusting it? Rule: a handle is an address
+//! inside [`ARENA`]; the cell's word is read (an atomic that always exists) and must equal exactly
+//! what this handle of this type in this process would have. One comparison covers a wrong type, a
+//! freed handle, a misaligned pointer and a handle of the parent process; one range check covers
+//! every foreign pointer, which is never dereferenced.
 //!
-//! Why not a table of indices? Go and valgrind expect a C pointer to be an address, and a small integer in a pointer is fatal to Go's collector.
-//! Why a static and not `mmap`? It is zero pages until touched, needs no initialisation, cannot fail, and its address is a link-time constant.
+//! Why not a table of indices? Go and valgrind expect a C pointer to be an address, and a small
+//! integer in a pointer is fatal to Go's collector. Why a static and not `mmap`? It is zero pages
+//! until touched, needs no initialisation, cannot fail, and its address is a link-time constant.
 //!
-//! The word: `magic << 32 | fork << 8 | round`. The handle is the cell's address plus `round`, a multiple of 8 below 64 that moves on at
-//! every free. So a stale handle is taken for a live one only if its cell was reused a multiple of 8 times for the same type; cells are
-//! reused first in, first out, and only after [`QUARANTINE`] others. A dead cell has magic zero.
+//! The word: `magic << 32 | fork << 8 | round`. The handle is the cell's address plus `round`, a
+//! multiple of 8 below 64 that moves on at every free. So a stale handle is taken for a live one
+//! only if its cell was reused a multiple of 8 times for the same type; cells are reused first in,
+//! first out, and only after [`QUARANTINE`] others. A dead cell has magic zero.
 //!
-//! The free list is intrusive and guarded by a spin lock that `fork` takes first (`pthread_atfork`), so that the child never inherits it held.
-//! Invariants: `cells_are_reused_in_order`, `a_stale_handle_is_refused_after_reuse`. What is not here: what a cell's value is ([`super::handle`]).
+//! The free list is intrusive and guarded by a spin lock that `fork` takes first
+//! (`pthread_atfork`), so that the child never inherits it held. Invariants:
+//! `cells_are_reused_in_order`, `a_stale_handle_is_refused_after_reuse`. What is not here: what a
+//! cell's value is ([`super::handle`]).
 
+use crate::drive::fork;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
@@ -38,8 +44,9 @@ pub(super) struct Cell {
     next: AtomicU32,
 }
 
-// SAFETY: a cell is three atomics; all zeroes are a value of each: word 0 is dead, the null pointer, link 0 that is never followed.
-// Not written as an array of cells, because the compiler would evaluate a quarter of a million of them.
+// SAFETY: a cell is three atomics; all zeroes are a value of each: word 0 is dead, the null
+// pointer, link 0 that is never followed. Not written as an array of cells, because the compiler
+// would evaluate a quarter of a million of them.
 static ARENA: [Cell; CELLS] = unsafe { std::mem::MaybeUninit::zeroed().assume_init() };
 
 /// The cell an address falls into, if it is one of ours. Reads nothing.
@@ -52,7 +59,14 @@ pub(super) fn at(address: usize) -> Option<&'static Cell> {
 /// What the word of a live cell must be for this handle.
 #[inline]
 fn expected(magic: u32, address: usize) -> u64 {
-    u64::from(magic) << 32 | u64::from(FORKS.load(Relaxed)) | (address % CELL) as u64
+    u64::from(magic) << 32 | fork_bits() | (address % CELL) as u64
+}
+
+/// The process's generation as the middle of a word: 24 bits are enough, since it only has to differ
+/// from the ancestors'.
+#[inline]
+fn fork_bits() -> u64 {
+    (fork::generation() & 0x00FF_FFFF) << 8
 }
 
 /// What a handle turned out to be.
@@ -91,7 +105,8 @@ impl Cell {
         self.value.load(Relaxed)
     }
 
-    /// Ends a live cell; true for exactly one caller. `state` must have been asked: a forked cell ends too.
+    /// Ends a live cell; true for exactly one caller. `state` must have been asked: a forked cell
+    /// ends too.
     pub(super) fn kill(&self, magic: u32, address: usize) -> bool {
         let word = self.word.load(Relaxed);
         let mine = word >> 32 == u64::from(magic) && word % 64 == (address % CELL) as u64;
@@ -105,7 +120,8 @@ impl Cell {
     }
 }
 
-/// Makes a live handle of a value. `None` if [`CELLS`] handles are alive; the value stays with the caller.
+/// Makes a live handle of a value. `None` if [`CELLS`] handles are alive; the value stays with the
+/// caller.
 pub(super) fn make(magic: u32, value: *mut ()) -> Option<usize> {
     FORK_HOOKS.call_once(install_fork_hooks);
     let cell = FREE.take()?;
@@ -116,7 +132,8 @@ pub(super) fn make(magic: u32, value: *mut ()) -> Option<usize> {
     Some(address)
 }
 
-/// Gives a dead cell back, and its value to the caller. Only after `kill` said true and nobody pins it.
+/// Gives a dead cell back, and its value to the caller. Only after `kill` said true and nobody pins
+/// it.
 pub(super) fn recycle(cell: &'static Cell) -> *mut () {
     let value = cell.value.swap(std::ptr::null_mut(), Relaxed);
     FREE.put(cell);
@@ -184,12 +201,11 @@ impl FreeList {
     }
 }
 
-/// How often this process's line was forked since the library was used, times 256: the word's middle part.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 static FORK_HOOKS: Once = Once::new();
 
 fn install_fork_hooks() {
-    // SAFETY: three functions with the C ABI that outlive the process's use of them; they take no lock but ours and allocate nothing.
+    // SAFETY: three functions with the C ABI that outlive the process's use of them; they take no
+    // lock but ours and allocate nothing.
     let rc = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(child)) };
     debug_assert_eq!(rc, 0, "pthread_atfork fails only without memory");
 
@@ -201,7 +217,6 @@ fn install_fork_hooks() {
     }
     extern "C" fn child() {
         FREE.unlock();
-        FORKS.fetch_add(1 << 8, Relaxed);
         super::pin::forget_other_threads();
     }
 }

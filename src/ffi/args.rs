@@ -1,10 +1,12 @@
 //! How text, bytes and outputs cross the boundary.
 //!
-//! Question: which pointers from C can be checked, and what is checked? Rule: NULL, misalignment, bad UTF-8 and impossible lengths are
-//! INVALID_ARGUMENT and the message names the argument. A pointer to readable memory of the wrong size cannot be told from a right one;
-//! that much C must promise. A zero length needs no pointer at all.
+//! Question: which pointers from C can be checked, and what is checked? Rule: NULL, misalignment,
+//! bad UTF-8 and impossible lengths are INVALID_ARGUMENT and the message names the argument. A
+//! pointer to readable memory of the wrong size cannot be told from a right one; that much C must
+//! promise. A zero length needs no pointer at all.
 //!
-//! Text that goes out is NUL-terminated and never NULL: an absent text is empty, so that it can be printed as it is.
+//! Text that goes out is NUL-terminated and never NULL: an absent text is empty, so that it can be
+//! printed as it is.
 
 use crate::base::{Error, Result, Status};
 use std::ffi::{CStr, CString, c_char};
@@ -26,13 +28,15 @@ pub(super) unsafe fn text<'a>(name: &str, text: *const c_char) -> Result<&'a str
 /// Bytes from C.
 ///
 /// # Safety
-/// `len` is zero, or `bytes` is NULL or points at `len` readable bytes that stay unchanged for `'a`.
+/// `len` is zero, or `bytes` is NULL or points at `len` readable bytes that stay unchanged for
+/// `'a`.
 #[inline]
 pub(super) unsafe fn bytes<'a>(name: &str, bytes: *const u8, len: usize) -> Result<&'a [u8]> {
     check_span(name, bytes, len)?;
     match len {
         0 => Ok(&[]),
-        // SAFETY: not NULL, the length is one a slice may have, and the caller promises that the bytes are there.
+        // SAFETY: not NULL, the length is one a slice may have, and the caller promises that the
+        // bytes are there.
         _ => Ok(unsafe { std::slice::from_raw_parts(bytes, len) }),
     }
 }

@@ -1,8 +1,9 @@
 //! `tenure_client`: one process's connection to one base URL.
 //!
-//! Question: what does C hold when it holds a client? Rule: one clone of [`Client`]; every lease, file and reader made from it holds another, so
-//! that a freed client lives on until its last child is freed. Closing is a promise kept by waiting; freeing returns at once and leaves the
-//! rest to the background.
+//! Question: what does C hold when it holds a client? Rule: one clone of [`Client`]; every lease,
+//! file and reader made from it holds another, so that a freed client lives on until its last child
+//! is freed. Closing is a promise kept by waiting; freeing returns at once and leaves the rest to
+//! the background.
 //!
 //! What is not here: when events are queued and what metrics are called (`api/`).
 
@@ -19,8 +20,8 @@ use crate::api::Client;
 use crate::base::{Error, Status};
 use std::ffi::{CString, c_char, c_int};
 
-/// One process's connection to one base URL; it owns one session, which keeps all its leases alive. Leases, files and readers made from it
-/// keep it alive after it was freed.
+/// One process's connection to one base URL; it owns one session, which keeps all its leases alive.
+/// Leases, files and readers made from it keep it alive after it was freed.
 pub struct tenure_client(());
 
 pub(super) struct Inside {
@@ -39,12 +40,15 @@ pub(super) fn of(client: *const tenure_client) -> crate::base::Result<Client> {
     handle::with(client, |inside| Ok(inside.client.clone()))
 }
 
-/// Opens a base URL: `memory://name`, `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials come
-/// from the cloud's own environment variables, settings from `config`, or the defaults if that is NULL. Checks both and sends nothing: the
-/// session starts with the first acquire, create or append, so that reading needs read permission only.
+/// Opens a base URL: `memory://name`, `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix`
+/// or `az://container/prefix`. Credentials come from the cloud's own environment variables,
+/// settings from `config`, or the defaults if that is NULL. Checks both and sends nothing: the
+/// session starts with the first acquire, create or append, so that reading needs read permission
+/// only.
 ///
-/// Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL or a combination of settings that cannot work; `TENURE_UNSUPPORTED` for a scheme
-/// this library does not know. Does not wait for the network; any thread. The caller frees `*client`.
+/// Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL or a combination of settings that
+/// cannot work; `TENURE_UNSUPPORTED` for a scheme this library does not know. Does not wait for the
+/// network; any thread. The caller frees `*client`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_open(
     url: *const c_char,
@@ -67,17 +71,18 @@ pub unsafe extern "C" fn tenure_client_open(
     })
 }
 
-/// The identity of the client's session, 32 hexadecimal digits: what others see as the holder. Empty if there is no such client. Borrowed from the
-/// client. Never blocks; any thread.
+/// The identity of the client's session, 32 hexadecimal digits: what others see as the holder.
+/// Empty if there is no such client. Borrowed from the client. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_id(client: *const tenure_client) -> *const c_char {
     fact(c"".as_ptr(), || handle::with(client, |c| Ok(c.id.as_ptr())))
 }
 
-/// Releases every lease, ends the session and waits until the store knows both. The handle stays valid and is still to be freed; calls
-/// on it and its children answer `TENURE_CLOSED`. Idempotent.
+/// Releases every lease, ends the session and waits until the store knows both. The handle stays
+/// valid and is still to be freed; calls on it and its children answer `TENURE_CLOSED`. Idempotent.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: nothing is undone, call again. Blocks up to `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: nothing is undone, call again.
+/// Blocks up to `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_close(
     client: *mut tenure_client,
@@ -87,8 +92,8 @@ pub unsafe extern "C" fn tenure_client_close(
     wall(err, || wait::complete(of(client)?.close(wait::limit(timeout_ms))))
 }
 
-/// Frees the handle. Without a close before, and once the last lease, file and reader made from it are freed too, the session is ended in the
-/// background. NULL is fine. Never blocks.
+/// Frees the handle. Without a close before, and once the last lease, file and reader made from it
+/// are freed too, the session is ended in the background. NULL is fine. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_free(client: *mut tenure_client) {
     fact((), || {
@@ -99,8 +104,9 @@ pub unsafe extern "C" fn tenure_client_free(client: *mut tenure_client) {
 
 /// Takes the oldest event from the client's queue, waiting for one up to `timeout_ms`.
 ///
-/// Returns `TENURE_OK`; `TENURE_WOULD_BLOCK` if `timeout_ms` is 0 and the queue is empty; `TENURE_TIMED_OUT` if none came in time;
-/// `TENURE_CLOSED` if none can come any more. Blocks up to `timeout_ms`; any thread, each event goes to one caller. The caller frees `*event`.
+/// Returns `TENURE_OK`; `TENURE_WOULD_BLOCK` if `timeout_ms` is 0 and the queue is empty;
+/// `TENURE_TIMED_OUT` if none came in time; `TENURE_CLOSED` if none can come any more. Blocks up to
+/// `timeout_ms`; any thread, each event goes to one caller. The caller frees `*event`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_poll_event(
     client: *mut tenure_client,
@@ -128,15 +134,17 @@ fn none_came(timeout_ms: i64) -> Error {
     }
 }
 
-/// A descriptor that polls readable while events are queued: put it into `poll`, `epoll` or an event loop, then call
-/// `tenure_client_poll_event` with 0 until it answers `TENURE_WOULD_BLOCK`. Do not read, write or close it. -1 if there is no such client.
-/// Belongs to the client. Never blocks; any thread.
+/// A descriptor that polls readable while events are queued: put it into `poll`, `epoll` or an
+/// event loop, then call `tenure_client_poll_event` with 0 until it answers `TENURE_WOULD_BLOCK`.
+/// Do not read, write or close it. -1 if there is no such client. Belongs to the client. Never
+/// blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_event_fd(client: *const tenure_client) -> c_int {
     fact(-1, || handle::with(client, |c| Ok(c.client.event_fd())))
 }
 
-/// The client's counters in Prometheus text form. Returns `TENURE_OK`. Never blocks; any thread. The caller frees `*text`.
+/// The client's counters in Prometheus text form. Returns `TENURE_OK`. Never blocks; any thread.
+/// The caller frees `*text`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_metrics_text(
     client: *const tenure_client,

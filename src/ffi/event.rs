@@ -1,7 +1,7 @@
 //! `tenure_event`: one thing that happened to a client, taken from its queue.
 //!
-//! Rule: an event is a value; it holds nothing alive and says nothing about the present, only about when it was queued. Numbers of kinds are
-//! append-only. Where events come from: [`super::client`].
+//! Rule: an event is a value; it holds nothing alive and says nothing about the present, only about
+//! when it was queued. Numbers of kinds are append-only. Where events come from: [`super::client`].
 
 use super::args::c_text;
 use super::handle::{self, Handle};
@@ -43,7 +43,8 @@ pub const TENURE_EVENT_SESSION_LOST: tenure_event_code = 14;
 /// A line for a log.
 pub const TENURE_EVENT_LOG: tenure_event_code = 15;
 
-/// One thing that happened, as the client's queue handed it out. Owned by the caller; independent of its client.
+/// One thing that happened, as the client's queue handed it out. Owned by the caller; independent
+/// of its client.
 pub struct tenure_event(());
 
 pub(super) struct Inside {
@@ -80,8 +81,8 @@ pub unsafe extern "C" fn tenure_event_kind(event: *const tenure_event) -> tenure
     read(event, 0, |e| e.event.kind as i32)
 }
 
-/// The resource concerned as `kind/name`, e.g. `lease/orders`; empty for the client as a whole. Borrowed from the event. Never blocks; any
-/// thread.
+/// The resource concerned as `kind/name`, e.g. `lease/orders`; empty for the client as a whole.
+/// Borrowed from the event. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_event_resource(event: *const tenure_event) -> *const c_char {
     read(event, c"".as_ptr(), |e| e.resource.as_ptr())

@@ -1,7 +1,8 @@
 //! `tenure_file`: the one admitted writer of an append-only file.
 //!
-//! Question: when is a byte safe? Rule: written is a promise to try, acked is a fact: [`tenure_file_acked`] counts bytes that are stored and
-//! visible, and goes on answering after the writer is over. A write that finds room copies and returns without a clock, a lock that waits or
+//! Question: when is a byte safe? Rule: written is a promise to try, acked is a fact:
+//! [`tenure_file_acked`] counts bytes that are stored and visible, and goes on answering after the
+//! writer is over. A write that finds room copies and returns without a clock, a lock that waits or
 //! an allocation; only a full window makes it wait.
 //!
 //! What is not here: files by path ([`super::file_info`]), reading ([`super::reader`]).
@@ -17,7 +18,8 @@ use crate::api::{Client, CreateOptions, FileWriter};
 use crate::base::{Result, Status};
 use std::ffi::c_char;
 
-/// `tenure_file_create`: replace an existing file instead of `TENURE_ALREADY_EXISTS`; its former writer is fenced.
+/// `tenure_file_create`: replace an existing file instead of `TENURE_ALREADY_EXISTS`; its former
+/// writer is fenced.
 pub const TENURE_CREATE_OVERWRITE: u32 = 1;
 
 /// The writer of a file. Calls of several threads are put in order; each write is one piece.
@@ -52,10 +54,12 @@ fn give(out: Out<*mut tenure_file>, writer: FileWriter, client: Client) -> Resul
     Ok(())
 }
 
-/// Creates the file `path` and becomes its writer, waiting for a former one up to `timeout_ms`. `flags` is 0 or `TENURE_CREATE_OVERWRITE`.
+/// Creates the file `path` and becomes its writer, waiting for a former one up to `timeout_ms`.
+/// `flags` is 0 or `TENURE_CREATE_OVERWRITE`.
 ///
-/// Returns `TENURE_OK`; `TENURE_ALREADY_EXISTS`; `TENURE_LEASE_HELD` if another writer is active (the error tells who); `TENURE_TIMED_OUT`;
-/// `TENURE_INVALID_ARGUMENT` for a path that cannot be one. Blocks up to `timeout_ms`; any thread. The caller frees `*file`.
+/// Returns `TENURE_OK`; `TENURE_ALREADY_EXISTS`; `TENURE_LEASE_HELD` if another writer is active
+/// (the error tells who); `TENURE_TIMED_OUT`; `TENURE_INVALID_ARGUMENT` for a path that cannot be
+/// one. Blocks up to `timeout_ms`; any thread. The caller frees `*file`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_create(
     client: *mut tenure_client,
@@ -79,11 +83,13 @@ pub unsafe extern "C" fn tenure_file_create(
     })
 }
 
-/// Becomes the writer of the existing file `path`, waiting for a former one up to `timeout_ms`. A writer that died is replaced once its soft
-/// limit and a guard time have passed; what it left unfinished is recovered first, and every byte it was told is acked stays.
+/// Becomes the writer of the existing file `path`, waiting for a former one up to `timeout_ms`. A
+/// writer that died is replaced once its soft limit and a guard time have passed; what it left
+/// unfinished is recovered first, and every byte it was told is acked stays.
 ///
-/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`; `TENURE_LEASE_HELD` if another writer is active (the error tells who, and when to retry);
-/// `TENURE_TIMED_OUT`. Blocks up to `timeout_ms`; any thread. The caller frees `*file`.
+/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`; `TENURE_LEASE_HELD` if another writer is active (the
+/// error tells who, and when to retry); `TENURE_TIMED_OUT`. Blocks up to `timeout_ms`; any thread.
+/// The caller frees `*file`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_append(
     client: *mut tenure_client,
@@ -102,12 +108,14 @@ pub unsafe extern "C" fn tenure_file_append(
     })
 }
 
-/// Copies `len` bytes into the file's window, waiting up to `timeout_ms` for room; they are sent in the background. Up to a window (36 MiB by
-/// default) all of them are taken or none; of more, `*accepted` says how many, and it is written on failure too. It may be NULL.
+/// Copies `len` bytes into the file's window, waiting up to `timeout_ms` for room; they are sent in
+/// the background. Up to a window (36 MiB by default) all of them are taken or none; of more,
+/// `*accepted` says how many, and it is written on failure too. It may be NULL.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if there was no room in time: go on after the accepted bytes; `TENURE_FENCED` or
-/// `TENURE_LEASE_LOST` if the writer is over: `tenure_file_acked` tells how far it got; `TENURE_CLOSED` after a close or abort. Blocks only while
-/// the window is full; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if there was no room in time: go on after the accepted
+/// bytes; `TENURE_FENCED` or `TENURE_LEASE_LOST` if the writer is over: `tenure_file_acked` tells
+/// how far it got; `TENURE_CLOSED` after a close or abort. Blocks only while the window is full;
+/// any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_write(
     file: *mut tenure_file,
@@ -160,7 +168,8 @@ unsafe fn tell(accepted: *mut usize, taken: usize) -> Result<()> {
 
 /// Copies `len` bytes into the file's window if all of them fit now.
 ///
-/// Returns `TENURE_OK`; `TENURE_WOULD_BLOCK` if not, and then nothing was taken; else as `tenure_file_write`. Never blocks; any thread.
+/// Returns `TENURE_OK`; `TENURE_WOULD_BLOCK` if not, and then nothing was taken; else as
+/// `tenure_file_write`. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_try_write(
     file: *mut tenure_file,
@@ -175,10 +184,11 @@ pub unsafe extern "C" fn tenure_file_try_write(
     })
 }
 
-/// Writes `n` pieces as if they were one: no other thread's write comes between them. They are gathered before the copy into the window,
-/// so it pays for many small pieces. `n` may be 0.
+/// Writes `n` pieces as if they were one: no other thread's write comes between them. They are
+/// gathered before the copy into the window, so it pays for many small pieces. `n` may be 0.
 ///
-/// Returns, blocks and fills `*accepted` as `tenure_file_write`, counting over all pieces. Any thread.
+/// Returns, blocks and fills `*accepted` as `tenure_file_write`, counting over all pieces. Any
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_writev(
     file: *mut tenure_file,
@@ -228,8 +238,9 @@ unsafe fn gather(slices: *const tenure_slice, n: usize) -> Result<Vec<u8>> {
 
 /// Waits until every byte written before this call is acked: stored, and visible to new readers.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if some are still on their way: nothing is undone, call again; `TENURE_FENCED` or `TENURE_LEASE_LOST` if the
-/// writer is over: `tenure_file_acked` tells how far it got. Blocks up to `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if some are still on their way: nothing is undone, call
+/// again; `TENURE_FENCED` or `TENURE_LEASE_LOST` if the writer is over: `tenure_file_acked` tells
+/// how far it got. Blocks up to `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_hflush(
     file: *mut tenure_file,
@@ -242,8 +253,9 @@ pub unsafe extern "C" fn tenure_file_hflush(
     })
 }
 
-/// As `tenure_file_hflush`, and what is acked also survives a power failure of the store, as far as the store promises that. An object store
-/// makes no difference between the two; `file://` flushes to disk.
+/// As `tenure_file_hflush`, and what is acked also survives a power failure of the store, as far as
+/// the store promises that. An object store makes no difference between the two; `file://` flushes
+/// to disk.
 ///
 /// Returns and blocks as `tenure_file_hflush`. Any thread.
 #[unsafe(no_mangle)]
@@ -258,14 +270,16 @@ pub unsafe extern "C" fn tenure_file_hsync(
     })
 }
 
-/// The file's length including bytes that are not acked yet. 0 if there is no such file. Never blocks; any thread.
+/// The file's length including bytes that are not acked yet. 0 if there is no such file. Never
+/// blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_position(file: *const tenure_file) -> u64 {
     fact(0, || handle::with(file, |f| Ok(f.writer.position())))
 }
 
-/// The length up to which every byte is acked: stored, and kept whatever happens to this writer. Goes on answering after the writer is over.
-/// 0 if there is no such file. Never blocks; any thread.
+/// The length up to which every byte is acked: stored, and kept whatever happens to this writer.
+/// Goes on answering after the writer is over. 0 if there is no such file. Never blocks; any
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_acked(file: *const tenure_file) -> u64 {
     fact(0, || handle::with(file, |f| Ok(f.writer.acked())))
@@ -277,10 +291,11 @@ pub unsafe extern "C" fn tenure_file_epoch(file: *const tenure_file) -> u64 {
     fact(0, || handle::with(file, |f| Ok(f.writer.epoch().0)))
 }
 
-/// Flushes, finalises the file and releases its lease. The handle stays valid and is still to be freed. Idempotent.
+/// Flushes, finalises the file and releases its lease. The handle stays valid and is still to be
+/// freed. Idempotent.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; the error that ended the writer, if one did. Blocks up to
-/// `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; the error that ended
+/// the writer, if one did. Blocks up to `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_close(
     file: *mut tenure_file,
@@ -293,8 +308,9 @@ pub unsafe extern "C" fn tenure_file_close(
     })
 }
 
-/// Stops at once: nothing further is sent, the lease is released in the background, and the file stays open for the next writer with every
-/// acked byte. Idempotent. Returns `TENURE_OK`. Never blocks; any thread.
+/// Stops at once: nothing further is sent, the lease is released in the background, and the file
+/// stays open for the next writer with every acked byte. Idempotent. Returns `TENURE_OK`. Never
+/// blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_abort(
     file: *mut tenure_file,

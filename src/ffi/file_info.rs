@@ -1,6 +1,7 @@
 //! `tenure_file_info` and `tenure_file_listing`: files by path, without writing or reading them.
 //!
-//! Rule: what a manifest says, as a value. A file that is being written is longer than its manifest says; the reader knows how much.
+//! Rule: what a manifest says, as a value. A file that is being written is longer than its manifest
+//! says; the reader knows how much.
 
 use super::args::{self, Out, c_text};
 use super::client::{self, tenure_client};
@@ -44,9 +45,11 @@ fn give(out: Out<*mut tenure_file_info>, stat: FileStat) -> Result<()> {
     Ok(())
 }
 
-/// Reads what the manifest of the file `path` says. Starts no session and needs read permission only.
+/// Reads what the manifest of the file `path` says. Starts no session and needs read permission
+/// only.
 ///
-/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`. Blocks for the requests; any thread. The caller frees `*info`.
+/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`. Blocks for the requests; any thread. The caller frees
+/// `*info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_stat(
     client: *mut tenure_client,
@@ -62,7 +65,8 @@ pub unsafe extern "C" fn tenure_file_stat(
     })
 }
 
-/// Whether the file `path` is closed: finished by its writer, or recovered and finished after it died.
+/// Whether the file `path` is closed: finished by its writer, or recovered and finished after it
+/// died.
 ///
 /// Returns `TENURE_OK`; `TENURE_NOT_FOUND`. Blocks for the requests; any thread.
 #[unsafe(no_mangle)]
@@ -83,9 +87,11 @@ pub unsafe extern "C" fn tenure_file_is_closed(
     })
 }
 
-/// Lists all files whose path begins with `prefix`, in path order; all of them for the empty prefix.
+/// Lists all files whose path begins with `prefix`, in path order; all of them for the empty
+/// prefix.
 ///
-/// Returns `TENURE_OK`, also if there are none. Blocks for the requests; any thread. The caller frees `*listing`.
+/// Returns `TENURE_OK`, also if there are none. Blocks for the requests; any thread. The caller
+/// frees `*listing`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_list(
     client: *mut tenure_client,
@@ -111,8 +117,8 @@ pub unsafe extern "C" fn tenure_file_listing_count(listing: *const tenure_file_l
     fact(0, || handle::with(listing, |files| Ok(files.len())))
 }
 
-/// The file at `index`, from 0. Returns `TENURE_OK`; `TENURE_NOT_FOUND` past the end. Never blocks; any thread. The caller frees `*info`, which is
-/// independent of the listing.
+/// The file at `index`, from 0. Returns `TENURE_OK`; `TENURE_NOT_FOUND` past the end. Never blocks;
+/// any thread. The caller frees `*info`, which is independent of the listing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_listing_at(
     listing: *const tenure_file_listing,
@@ -151,7 +157,8 @@ pub unsafe extern "C" fn tenure_file_info_path(info: *const tenure_file_info) ->
     read(info, c"".as_ptr(), |i| i.path.as_ptr())
 }
 
-/// The finalised length; an open file may be longer, see `tenure_reader_visible_length`. Never blocks; any thread.
+/// The finalised length; an open file may be longer, see `tenure_reader_visible_length`. Never
+/// blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_info_length(info: *const tenure_file_info) -> u64 {
     read(info, 0, |i| i.stat.length)
@@ -169,7 +176,8 @@ pub unsafe extern "C" fn tenure_file_info_epoch(info: *const tenure_file_info) -
     read(info, 0, |i| i.stat.epoch.0)
 }
 
-/// Which life of its path the file is, from 1: an overwritten or deleted file begins another. Never blocks; any thread.
+/// Which life of its path the file is, from 1: an overwritten or deleted file begins another. Never
+/// blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_info_incarnation(info: *const tenure_file_info) -> u64 {
     read(info, 0, |i| i.stat.incarnation)

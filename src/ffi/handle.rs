@@ -1,11 +1,14 @@
 //! Which C name is which Rust type, and the four things one can do with a handle.
 //!
-//! Question: what does `tenure_file *` point at? Rule: the opaque C name implements [`Handle`], which binds it to the Rust value behind it and
-//! to its magic word; [`give`] makes a handle, [`with`] uses it in place for calls that do not wait, [`share`] takes a counted reference for
-//! calls that do, [`free`] ends it. The value is an `Arc`: a call that waits keeps it alive although the handle is freed meanwhile, and a
-//! child's value holds a clone of its client, so that the order of frees never matters.
+//! Question: what does `tenure_file *` point at? Rule: the opaque C name implements [`Handle`],
+//! which binds it to the Rust value behind it and to its magic word; [`give`] makes a handle,
+//! [`with`] uses it in place for calls that do not wait, [`share`] takes a counted reference for
+//! calls that do, [`free`] ends it. The value is an `Arc`: a call that waits keeps it alive
+//! although the handle is freed meanwhile, and a child's value holds a clone of its client, so that
+//! the order of frees never matters.
 //!
-//! What is not here: where handles live ([`super::arena`]), how a use excludes a free ([`super::pin`]).
+//! What is not here: where handles live ([`super::arena`]), how a use excludes a free
+//! ([`super::pin`]).
 
 use super::arena::{self, State};
 use super::pin::pin;
@@ -47,8 +50,9 @@ pub(super) fn with<H: Handle, R>(
     if !cell.is_live(H::MAGIC, address) {
         return Err(refused::<H>(address));
     }
-    // SAFETY: the word says that the value is an `H::Inside` put there by `give`; it was read after the pin was announced, so `free` waits for
-    // the pin before it drops the value, and the pin outlives the borrow.
+    // SAFETY: the word says that the value is an `H::Inside` put there by `give`; it was read after
+    // the pin was announced, so `free` waits for the pin before it drops the value, and the pin
+    // outlives the borrow.
     call(unsafe { &*cell.value().cast_const().cast::<H::Inside>() })
 }
 
@@ -56,7 +60,8 @@ pub(super) fn with<H: Handle, R>(
 pub(super) fn share<H: Handle>(handle: *const H) -> Result<Arc<H::Inside>> {
     with(handle, |inside| {
         let raw = std::ptr::from_ref(inside);
-        // SAFETY: `inside` lives in an `Arc` made by `give`, whose own count is held by the cell while the pin of `with` lasts.
+        // SAFETY: `inside` lives in an `Arc` made by `give`, whose own count is held by the cell
+        // while the pin of `with` lasts.
         unsafe {
             Arc::increment_strong_count(raw);
             Ok(Arc::from_raw(raw))
@@ -64,7 +69,8 @@ pub(super) fn share<H: Handle>(handle: *const H) -> Result<Arc<H::Inside>> {
     })
 }
 
-/// Ends a handle. NULL, foreign and freed handles are left alone. In a forked child the value is leaked: dropping it could do I/O under the parent's name.
+/// Ends a handle. NULL, foreign and freed handles are left alone. In a forked child the value is
+/// leaked: dropping it could do I/O under the parent's name.
 pub(super) fn free<H: Handle>(handle: *mut H) {
     let address = handle as usize;
     let Some(cell) = arena::at(address) else { return };
@@ -76,7 +82,8 @@ pub(super) fn free<H: Handle>(handle: *mut H) {
         return;
     }
     let raw = arena::recycle(cell).cast_const().cast::<H::Inside>();
-    // SAFETY: `kill` succeeded, so this is the only free of this handle; nobody pins the cell and nobody can any more; `raw` came from `give`.
+    // SAFETY: `kill` succeeded, so this is the only free of this handle; nobody pins the cell and
+    // nobody can any more; `raw` came from `give`.
     drop(unsafe { Arc::from_raw(raw) });
 }
 

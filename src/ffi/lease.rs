@@ -1,8 +1,9 @@
 //! `tenure_lease`: a held bare lease.
 //!
-//! Question: may I still act for this resource, here, now? Rule: [`tenure_lease_check`] is asked before every act, so it is the cheapest
-//! function of the library: no error object, no lock, one clock read. What it says holds for the moment of asking; what must hold when the act
-//! arrives is carried by the epoch, which the receiver compares.
+//! Question: may I still act for this resource, here, now? Rule: [`tenure_lease_check`] is asked
+//! before every act, so it is the cheapest function of the library: no error object, no lock, one
+//! clock read. What it says holds for the moment of asking; what must hold when the act arrives is
+//! carried by the epoch, which the receiver compares.
 //!
 //! What is not here: the leases of files, which files take by themselves.
 
@@ -20,7 +21,8 @@ use crate::drive::authority::Validity;
 use std::ffi::c_char;
 use std::time::Duration;
 
-/// A held lease: this client and no other may act for the resource, as long as `tenure_lease_check` says so.
+/// A held lease: this client and no other may act for the resource, as long as `tenure_lease_check`
+/// says so.
 pub struct tenure_lease(());
 
 pub(super) struct Inside {
@@ -37,10 +39,12 @@ impl Handle for tenure_lease {
 
 /// Acquires the lease `name`, waiting for its holder up to `timeout_ms`.
 ///
-/// Returns `TENURE_OK`; `TENURE_LEASE_HELD` if somebody, perhaps this client, still holds it at the end (the error tells holder, epoch and when
-/// to retry); `TENURE_TIMED_OUT` if the store did not answer in time; `TENURE_INVALID_ARGUMENT` for a name that cannot be one;
-/// `TENURE_STORE_UNSUPPORTED` if the store ignores the conditions that leases depend on. A lease that the store grants after the call gave up is
-/// released in the background. Blocks up to `timeout_ms`; any thread. The caller frees `*lease`.
+/// Returns `TENURE_OK`; `TENURE_LEASE_HELD` if somebody, perhaps this client, still holds it at the
+/// end (the error tells holder, epoch and when to retry); `TENURE_TIMED_OUT` if the store did not
+/// answer in time; `TENURE_INVALID_ARGUMENT` for a name that cannot be one;
+/// `TENURE_STORE_UNSUPPORTED` if the store ignores the conditions that leases depend on. A lease
+/// that the store grants after the call gave up is released in the background. Blocks up to
+/// `timeout_ms`; any thread. The caller frees `*lease`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_acquire(
     client: *mut tenure_client,
@@ -55,7 +59,8 @@ pub unsafe extern "C" fn tenure_lease_acquire(
 
 /// Acquires the lease `name` if nobody holds it now: asks the store, does not wait for a holder.
 ///
-/// Returns as `tenure_lease_acquire`. Blocks for the requests alone; any thread. The caller frees `*lease`.
+/// Returns as `tenure_lease_acquire`. Blocks for the requests alone; any thread. The caller frees
+/// `*lease`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_try_acquire(
     client: *mut tenure_client,
@@ -86,8 +91,9 @@ unsafe fn acquire(
     Ok(())
 }
 
-/// The lease's epoch, its fencing token: larger than every one given out before for this resource. Send it along with what you do under the
-/// lease, and let the receiver refuse a smaller one. 0 if there is no such lease. Never blocks; any thread.
+/// The lease's epoch, its fencing token: larger than every one given out before for this resource.
+/// Send it along with what you do under the lease, and let the receiver refuse a smaller one. 0 if
+/// there is no such lease. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_epoch(lease: *const tenure_lease) -> u64 {
     fact(0, || handle::with(lease, |l| Ok(l.lease.epoch().0)))
@@ -95,9 +101,9 @@ pub unsafe extern "C" fn tenure_lease_epoch(lease: *const tenure_lease) -> u64 {
 
 /// May I still say yes, here, now? Memory and one clock read: cheap enough to ask before every act.
 ///
-/// Returns `TENURE_OK`; `TENURE_LEASE_SUSPENDED` if the session could not be renewed in time, so that others may take over: pause, it may
-/// come back; `TENURE_LEASE_LOST` if it is gone for good; `TENURE_INVALID_ARGUMENT` if there is no such lease. No error object. Never blocks; any
-/// thread.
+/// Returns `TENURE_OK`; `TENURE_LEASE_SUSPENDED` if the session could not be renewed in time, so
+/// that others may take over: pause, it may come back; `TENURE_LEASE_LOST` if it is gone for good;
+/// `TENURE_INVALID_ARGUMENT` if there is no such lease. No error object. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_check(lease: *const tenure_lease) -> tenure_status {
     let mut status = TENURE_OK;
@@ -114,18 +120,18 @@ pub unsafe extern "C" fn tenure_lease_check(lease: *const tenure_lease) -> tenur
     if refused == TENURE_OK { status } else { refused }
 }
 
-/// For how many milliseconds `tenure_lease_check` will say yes without another renewal: start nothing that takes longer. 0 unless it
-/// says yes now. Never blocks; any thread.
+/// For how many milliseconds `tenure_lease_check` will say yes without another renewal: start
+/// nothing that takes longer. 0 unless it says yes now. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_remaining_ms(lease: *const tenure_lease) -> i64 {
     fact(0, || handle::with(lease, |l| Ok(millis(l.lease.remaining()))))
 }
 
-/// Gives the lease up and waits until the store knows. From this call on `tenure_lease_check` refuses. The handle stays valid and is
-/// still to be freed. Idempotent.
+/// Gives the lease up and waits until the store knows. From this call on `tenure_lease_check`
+/// refuses. The handle stays valid and is still to be freed. Idempotent.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; `TENURE_LEASE_LOST` if it was gone before. Blocks up to
-/// `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; `TENURE_LEASE_LOST`
+/// if it was gone before. Blocks up to `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_release(
     lease: *mut tenure_lease,
@@ -138,7 +144,8 @@ pub unsafe extern "C" fn tenure_lease_release(
     })
 }
 
-/// Frees the handle; a lease that is still held is released in the background. NULL is fine. Never blocks.
+/// Frees the handle; a lease that is still held is released in the background. NULL is fine. Never
+/// blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_free(lease: *mut tenure_lease) {
     fact((), || {

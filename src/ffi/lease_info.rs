@@ -1,6 +1,8 @@
-//! Leases by name, without holding them: `tenure_lease_info`, what a record tells everybody, and taking a lease away.
+//! Leases by name, without holding them: `tenure_lease_info`, what a record tells everybody, and
+//! taking a lease away.
 //!
-//! Rule: a record as read, for people and tools. It is old when it arrives; nothing may be decided on it that a lease is for.
+//! Rule: a record as read, for people and tools. It is old when it arrives; nothing may be decided
+//! on it that a lease is for.
 
 use super::args::{self, Out, c_text, millis};
 use super::client::{self, tenure_client};
@@ -14,7 +16,8 @@ use crate::base::{Error, Kind, Result, Status};
 use std::ffi::{CString, c_char};
 use std::time::Duration;
 
-/// Which family a leased resource belongs to. A file and a bare lease of one name never share a record.
+/// Which family a leased resource belongs to. A file and a bare lease of one name never share a
+/// record.
 pub type tenure_kind = i32;
 /// An append-only file.
 pub const TENURE_KIND_FILE: tenure_kind = 1;
@@ -53,7 +56,8 @@ impl Handle for tenure_lease_info {
 
 /// Reads the record of the bare lease `name`. Starts no session and needs read permission only.
 ///
-/// Returns `TENURE_OK`; `TENURE_NOT_FOUND` if nobody ever acquired it. Blocks for the requests; any thread. The caller frees `*info`.
+/// Returns `TENURE_OK`; `TENURE_NOT_FOUND` if nobody ever acquired it. Blocks for the requests; any
+/// thread. The caller frees `*info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_inspect(
     client: *mut tenure_client,
@@ -74,11 +78,13 @@ pub unsafe extern "C" fn tenure_lease_inspect(
     })
 }
 
-/// Takes a lease away from a holder that shows no life for `observe_ms`, whatever its limits say. For operators: the holder may be alive
-/// and only cut off; its epoch is ended, so that what it sends under it is refused.
+/// Takes a lease away from a holder that shows no life for `observe_ms`, whatever its limits say.
+/// For operators: the holder may be alive and only cut off; its epoch is ended, so that what it
+/// sends under it is refused.
 ///
-/// Returns `TENURE_OK` once the lease is free; `TENURE_LEASE_HELD` if its holder was renewed meanwhile; `TENURE_NOT_FOUND` if there is no
-/// such record. Blocks for `observe_ms` and the requests; any thread.
+/// Returns `TENURE_OK` once the lease is free; `TENURE_LEASE_HELD` if its holder was renewed
+/// meanwhile; `TENURE_NOT_FOUND` if there is no such record. Blocks for `observe_ms` and the
+/// requests; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_break(
     client: *mut tenure_client,
@@ -106,7 +112,8 @@ fn read<R>(info: *const tenure_lease_info, otherwise: R, ask: impl FnOnce(&Insid
     fact(otherwise, || handle::with(info, |inside| Ok(ask(inside))))
 }
 
-/// Whether somebody holds it by the record; its session may have lapsed, see `tenure_lease_info_age_ms`. Never blocks; any thread.
+/// Whether somebody holds it by the record; its session may have lapsed, see
+/// `tenure_lease_info_age_ms`. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_info_held(info: *const tenure_lease_info) -> bool {
     read(info, false, |i| i.info.held)
@@ -118,13 +125,15 @@ pub unsafe extern "C" fn tenure_lease_info_epoch(info: *const tenure_lease_info)
     read(info, 0, |i| i.info.epoch.0)
 }
 
-/// The node name of the holder, or of the last one. Never NULL. Borrowed from `info`. Never blocks; any thread.
+/// The node name of the holder, or of the last one. Never NULL. Borrowed from `info`. Never blocks;
+/// any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_info_node(info: *const tenure_lease_info) -> *const c_char {
     read(info, c"".as_ptr(), |i| i.node.as_ptr())
 }
 
-/// The session of the holder, or of the last one: what its `tenure_client_id` says. Never NULL. Borrowed from `info`. Never blocks; any thread.
+/// The session of the holder, or of the last one: what its `tenure_client_id` says. Never NULL.
+/// Borrowed from `info`. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_info_session(
     info: *const tenure_lease_info,
@@ -138,7 +147,8 @@ pub unsafe extern "C" fn tenure_lease_info_soft_ms(info: *const tenure_lease_inf
     read(info, 0, |i| millis(i.info.soft))
 }
 
-/// How long ago the holder's session was renewed, by the store's clock; -1 if that is unknown. Never blocks; any thread.
+/// How long ago the holder's session was renewed, by the store's clock; -1 if that is unknown.
+/// Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_lease_info_age_ms(info: *const tenure_lease_info) -> i64 {
     read(info, -1, |i| i.info.age.map_or(-1, millis))

@@ -1,16 +1,20 @@
 //! How a use and a concurrent free are told apart, for about two nanoseconds a call.
 //!
-//! Question: a thread is inside `tenure_file_write`; another frees the file. Who destroys the writer, and when? Rule: a user announces the cell
-//! in its thread's own slot *before* it reads the cell's word; a free kills the word *before* it looks at the slots. Whoever comes second
-//! sees the other: either the user finds a dead word and answers INVALID_ARGUMENT, or the free waits until the slot moves on.
+//! Question: a thread is inside `tenure_file_write`; another frees the file. Who destroys the
+//! writer, and when? Rule: a user announces the cell in its thread's own slot *before* it reads the
+//! cell's word; a free kills the word *before* it looks at the slots. Whoever comes second sees the
+//! other: either the user finds a dead word and answers INVALID_ARGUMENT, or the free waits until
+//! the slot moves on.
 //!
-//! Why not a reference count in the cell? Two locked instructions a call are 10 ns, half of what a whole 100-byte write may cost, and threads
-//! sharing a file would pass one cache line around. Here the user's side is two plain stores, because the order between its store and its
-//! load is imposed from the other side: `membarrier(2)` makes every thread of the process pass a full fence, once per free. Where the kernel
-//! refuses, the user's side fences itself.
+//! Why not a reference count in the cell? Two locked instructions a call are 10 ns, half of what a
+//! whole 100-byte write may cost, and threads sharing a file would pass one cache line around. Here
+//! the user's side is two plain stores, because the order between its store and its load is imposed
+//! from the other side: `membarrier(2)` makes every thread of the process pass a full fence, once
+//! per free. Where the kernel refuses, the user's side fences itself.
 //!
-//! A pin is short: calls that wait take a counted reference under the pin and drop the pin first ([`super::handle::share`]), so a free spins
-//! over a memory copy at worst. A call made by a log callback never gets here, so a thread pins one cell at a time.
+//! A pin is short: calls that wait take a counted reference under the pin and drop the pin first
+//! ([`super::handle::share`]), so a free spins over a memory copy at worst. A call made by a log
+//! callback never gets here, so a thread pins one cell at a time.
 //!
 //! Invariants: `free_waits_for_a_pinned_use`, `racing_frees_and_uses_touch_nothing_freed`.
 
@@ -18,7 +22,8 @@ use std::cell::Cell as Local;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*, compiler_fence, fence};
 
-/// One thread's announcement. Slots are reused by later threads and never freed; two cache lines, so that neighbours do not disturb each other.
+/// One thread's announcement. Slots are reused by later threads and never freed; two cache lines,
+/// so that neighbours do not disturb each other.
 #[repr(align(128))]
 struct Slot {
     pinned: AtomicUsize,
@@ -71,7 +76,8 @@ pub(super) fn pin(cell: usize) -> Pin {
     Pin(slot)
 }
 
-/// Waits until no thread pins a cell whose word is dead. False if that cannot be known: then the value must be leaked.
+/// Waits until no thread pins a cell whose word is dead. False if that cannot be known: then the
+/// value must be leaked.
 #[must_use = "false obliges you to leak the value"]
 pub(super) fn drain(cell: usize) -> bool {
     fence(SeqCst);
@@ -79,7 +85,8 @@ pub(super) fn drain(cell: usize) -> bool {
         return false;
     }
     let mut next = SLOTS.load(Acquire);
-    // SAFETY: slots come from `Box::leak` and are never freed, so every pointer of the list stays valid.
+    // SAFETY: slots come from `Box::leak` and are never freed, so every pointer of the list stays
+    // valid.
     while let Some(slot) = unsafe { next.as_ref() } {
         while slot.pinned.load(Acquire) == cell {
             std::thread::yield_now();

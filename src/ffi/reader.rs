@@ -1,7 +1,7 @@
 //! `tenure_reader`: reading an append-only file, also while it is written.
 //!
-//! Question: what may a reader rely on while somebody writes? Rule: what it has shown never shrinks or changes. It never asks the lease, so a
-//! reader needs read permission only and disturbs nobody.
+//! Question: what may a reader rely on while somebody writes? Rule: what it has shown never shrinks
+//! or changes. It never asks the lease, so a reader needs read permission only and disturbs nobody.
 
 use super::args::{self, Out};
 use super::client::{self, tenure_client};
@@ -30,7 +30,8 @@ impl Handle for tenure_reader {
 
 /// Opens the file `path` for reading, as it is now.
 ///
-/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`. Blocks for the requests; any thread. The caller frees `*reader`.
+/// Returns `TENURE_OK`; `TENURE_NOT_FOUND`. Blocks for the requests; any thread. The caller frees
+/// `*reader`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_open(
     client: *mut tenure_client,
@@ -51,11 +52,12 @@ pub unsafe extern "C" fn tenure_reader_open(
     })
 }
 
-/// Reads up to `len` bytes from `offset` into `buf` and tells in `*n` how many: fewer only at the visible end, 0 at or beyond it. Every
-/// byte was verified against its checksum.
+/// Reads up to `len` bytes from `offset` into `buf` and tells in `*n` how many: fewer only at the
+/// visible end, 0 at or beyond it. Every byte was verified against its checksum.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if the store did not answer in time; `TENURE_CORRUPT` with the damaged object's name. On failure `buf` is
-/// as it was. Blocks up to `timeout_ms` (a read cannot be polled: 0 mostly times out); any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if the store did not answer in time; `TENURE_CORRUPT`
+/// with the damaged object's name. On failure `buf` is as it was. Blocks up to `timeout_ms` (a read
+/// cannot be polled: 0 mostly times out); any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_read_at(
     reader: *mut tenure_reader,
@@ -76,7 +78,8 @@ pub unsafe extern "C" fn tenure_reader_read_at(
         };
         let count = bytes.len().min(len);
         if count > 0 {
-            // SAFETY: `buf` is not NULL and the header asks for `len` writable bytes; `bytes` is memory of ours, so they do not overlap.
+            // SAFETY: `buf` is not NULL and the header asks for `len` writable bytes; `bytes` is
+            // memory of ours, so they do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf, count) };
         }
         // SAFETY: the header asks for a place for one size.
@@ -85,13 +88,15 @@ pub unsafe extern "C" fn tenure_reader_read_at(
     })
 }
 
-/// The length that was visible at the last look (open, refresh or wait). 0 if there is no such reader. Never blocks; any thread.
+/// The length that was visible at the last look (open, refresh or wait). 0 if there is no such
+/// reader. Never blocks; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_visible_length(reader: *const tenure_reader) -> u64 {
     fact(0, || handle::with(reader, |r| Ok(r.reader.visible_length())))
 }
 
-/// Whether the file was closed at the last look: then its visible length is final. Never blocks; any thread.
+/// Whether the file was closed at the last look: then its visible length is final. Never blocks;
+/// any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_is_closed(reader: *const tenure_reader) -> bool {
     fact(false, || handle::with(reader, |r| Ok(r.reader.is_closed())))
@@ -99,7 +104,8 @@ pub unsafe extern "C" fn tenure_reader_is_closed(reader: *const tenure_reader) -
 
 /// Looks again and tells the visible length, which never shrinks. `visible` may be NULL.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if the store did not answer in time. Blocks up to `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if the store did not answer in time. Blocks up to
+/// `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_refresh(
     reader: *mut tenure_reader,
@@ -119,10 +125,11 @@ pub unsafe extern "C" fn tenure_reader_refresh(
     })
 }
 
-/// Follows the file: waits until at least `length` bytes are visible or the file is closed, and tells the visible length; less than `length` means
-/// closed. `visible` may be NULL.
+/// Follows the file: waits until at least `length` bytes are visible or the file is closed, and
+/// tells the visible length; less than `length` means closed. `visible` may be NULL.
 ///
-/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if neither came in time: call again. Blocks up to `timeout_ms`; any thread.
+/// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if neither came in time: call again. Blocks up to
+/// `timeout_ms`; any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_reader_wait(
     reader: *mut tenure_reader,

@@ -1,13 +1,15 @@
 //! The numbers of the header: statuses and their names.
 //!
-//! Question: what does an `int32_t` from this library say? Rule: numbers are append-only and equal [`Status`] in every language; a caller that
-//! meets a number it does not know treats it by its decade. Written out because cbindgen expands no macros; `every_status_has_its_constant`
-//! keeps the two lists equal.
+//! Question: what does an `int32_t` from this library say? Rule: numbers are append-only and equal
+//! [`Status`] in every language; a caller that meets a number it does not know treats it by its
+//! decade. Written out because cbindgen expands no macros; `every_status_has_its_constant` keeps
+//! the two lists equal.
 
 use std::ffi::CStr;
 
-/// What a call's outcome obliges the caller to do. `TENURE_OK` is zero; the numbers go by decades: 1 to 19 the call itself is wrong, 20 to 39
-/// it would have to wait longer, 40 to 59 somebody else has the authority, 60 to 79 the store, 99 a bug. Numbers are only ever added.
+/// What a call's outcome obliges the caller to do. `TENURE_OK` is zero; the numbers go by decades:
+/// 1 to 19 the call itself is wrong, 20 to 39 it would have to wait longer, 40 to 59 somebody else
+/// has the authority, 60 to 79 the store, 99 a bug. Numbers are only ever added.
 pub type tenure_status = i32;
 
 /// Done as promised.

@@ -1,7 +1,8 @@
 //! `tenure_text`: a text made for the caller.
 //!
-//! Rule: text that belongs to a handle is borrowed from it; text that is made at the moment of asking is an object of its own, so that two threads
-//! asking one handle cannot pull it from under each other.
+//! Rule: text that belongs to a handle is borrowed from it; text that is made at the moment of
+//! asking is an object of its own, so that two threads asking one handle cannot pull it from under
+//! each other.
 
 use super::args::c_text;
 use super::handle::{self, Handle};

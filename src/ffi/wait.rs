@@ -1,11 +1,12 @@
 //! How a thread that has no runtime waits for a future.
 //!
-//! Question: what happens between a blocking C call and the asynchronous api? Rule: the library's own runtimes do the work; the calling thread
-//! only polls and sleeps on a condition variable. A future that runs out of time is dropped, which undoes nothing: a request in flight is settled
-//! in the background.
+//! Question: what happens between a blocking C call and the asynchronous api? Rule: the library's
+//! own runtimes do the work; the calling thread only polls and sleeps on a condition variable. A
+//! future that runs out of time is dropped, which undoes nothing: a request in flight is settled in
+//! the background.
 //!
-//! Why not `Runtime::block_on`? It refuses to run inside another runtime's thread, and a C function cannot know whose thread it is on. Why
-//! not `futures::executor`? It refuses to nest as well.
+//! Why not `Runtime::block_on`? It refuses to run inside another runtime's thread, and a C function
+//! cannot know whose thread it is on. Why not `futures::executor`? It refuses to nest as well.
 
 use crate::api::client::Wait;
 use crate::base::{Error, Result, Status};

@@ -1,11 +1,14 @@
 //! The one boundary that every exported function crosses.
 //!
-//! Question: what may leave this library towards C? Rule: a status, and on failure an error if the caller wants one. Never a panic: unwinding
-//! into a C frame is undefined, and aborting the host is not ours to decide, so a panic becomes INTERNAL with its message. Never from
-//! inside our own callback: a library thread that waits for itself waits for ever, so such a call answers REENTRANT before it does anything.
+//! Question: what may leave this library towards C? Rule: a status, and on failure an error if the
+//! caller wants one. Never a panic: unwinding into a C frame is undefined, and aborting the host is
+//! not ours to decide, so a panic becomes INTERNAL with its message. Never from inside our own
+//! callback: a library thread that waits for itself waits for ever, so such a call answers
+//! REENTRANT before it does anything.
 //!
 //! Why one function and not one per file? A boundary that is written forty times is forgotten once.
-//! On the success path it costs one thread-local read; `catch_unwind` is free until something unwinds.
+//! On the success path it costs one thread-local read; `catch_unwind` is free until something
+//! unwinds.
 
 use super::error::{self, tenure_error};
 use super::pin;
@@ -24,7 +27,8 @@ pub(super) fn wall(
     if pin::calling_back() {
         return fail(err, reentrant());
     }
-    // Unwind safety: what a panic leaves behind is the api's own state, which poisons or repairs itself; nothing here is touched again.
+    // Unwind safety: what a panic leaves behind is the api's own state, which poisons or repairs
+    // itself; nothing here is touched again.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => TENURE_OK,
         Ok(Err(e)) => fail(err, e),
@@ -53,7 +57,8 @@ fn fail(err: *mut *mut tenure_error, e: Error) -> tenure_status {
     let status = e.status().code();
     if !err.is_null() && err.is_aligned() {
         let handle = error::give(&e);
-        // SAFETY: the header obliges the caller to pass NULL or a place for one pointer; null and misaligned ones were sorted out above.
+        // SAFETY: the header obliges the caller to pass NULL or a place for one pointer; null and
+        // misaligned ones were sorted out above.
         unsafe { err.write(handle) };
     }
     status
@@ -78,8 +83,9 @@ fn internal(payload: Box<dyn Any + Send>) -> Error {
     e
 }
 
-/// Sends panics to the log callback instead of standard error: a library prints nothing. Once, before the first client; the hook belongs to
-/// the Rust runtime inside this shared library, so that a Rust host's own is not touched.
+/// Sends panics to the log callback instead of standard error: a library prints nothing. Once,
+/// before the first client; the hook belongs to the Rust runtime inside this shared library, so
+/// that a Rust host's own is not touched.
 pub(super) fn quiet_panics() {
     static ONCE: Once = Once::new();
     if cfg!(test) {

@@ -7,13 +7,21 @@
 //!
 //! Keys are relative to the base URL (`_tenure/v1/leases/lease/a`); every implementation adds its own base.
 
+mod chain;
+mod errors;
+mod file;
+mod local;
+pub mod memory;
 pub mod probe;
+mod remote;
+mod stamp;
 
-use crate::base::{Error, Result, Version, Wall};
+use crate::base::{Error, Result, Status, Version, Wall};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use slatedb::object_store::PutPayload as Payload;
 
@@ -91,11 +99,11 @@ pub struct Store {
     /// Scheme and base without credentials, for people.
     pub name: String,
     /// Lease traffic, with an HTTP client of its own: used on the control runtime only.
-    pub leases: std::sync::Arc<dyn Registers>,
+    pub leases: Arc<dyn Registers>,
     /// File manifests: used on the data runtime.
-    pub files: std::sync::Arc<dyn Registers>,
+    pub files: Arc<dyn Registers>,
     /// Segments: used on the data runtime.
-    pub blobs: std::sync::Arc<dyn Blobs>,
+    pub blobs: Arc<dyn Blobs>,
     /// The least time between two writes to one key (GCS: 1 s).
     pub write_gap: std::time::Duration,
 }
@@ -103,6 +111,41 @@ pub struct Store {
 impl Store {
     /// Opens a base URL: `memory://[name]`, `file:///dir`, `s3://`, `gs://`, `az://`. Sends nothing.
     pub fn open(url: &str, config: &crate::base::Config) -> Result<Store> {
-        todo!()
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+        match scheme {
+            "memory" => {
+                let store = memory::Memory::named(memory::name_of(url)?);
+                Ok(Store::all(url.to_owned(), store.clone(), store))
+            }
+            "file" => {
+                let base = local::Base::new(local::directory(url)?, config.fsync);
+                let name = format!("file://{}", base.root().display());
+                let chains = Arc::new(chain::Chains::new(base.clone()));
+                Ok(Store::all(name, chains, Arc::new(file::Files::new(base))))
+            }
+            "s3" | "gs" | "az" => remote::open(url, config),
+            "" => Err(Error::new(
+                Status::InvalidArgument,
+                format!("the base URL has no scheme: expected {SCHEMES}"),
+            )),
+            other => Err(Error::new(
+                Status::InvalidArgument,
+                format!("unknown scheme {other:?}: expected {SCHEMES}"),
+            )),
+        }
+    }
+
+    /// A store of these parts that uses one client for all, and lets one key be written as often as one likes.
+    #[must_use]
+    pub fn all(name: String, registers: Arc<dyn Registers>, blobs: Arc<dyn Blobs>) -> Store {
+        Store {
+            name,
+            leases: registers.clone(),
+            files: registers,
+            blobs,
+            write_gap: std::time::Duration::ZERO,
+        }
     }
 }
+
+const SCHEMES: &str = "memory://, file:///dir, s3://, gs:// or az://";

@@ -25,3 +25,30 @@ pub struct Check {
     /// What was expected and seen.
     pub detail: String,
 }
+
+/// What the probe measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// `LastModified` truncation.
+    pub grain: Duration,
+    /// Skew between front ends.
+    pub skew: Duration,
+}
+
+/// Temporary.
+pub async fn admit(
+    _store: &super::Store,
+    _clock: &dyn crate::base::Clock,
+    _id: crate::base::Id128,
+) -> crate::base::Result<Traits> {
+    Ok(Traits { grain: Duration::from_secs(1), skew: Duration::from_millis(0) })
+}
+
+/// Temporary.
+pub async fn probe(
+    _store: &super::Store,
+    _clock: &dyn crate::base::Clock,
+    _id: crate::base::Id128,
+) -> crate::base::Result<Report> {
+    todo!()
+}

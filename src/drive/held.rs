@@ -1,0 +1,244 @@
+//! Acquiring a lease, and the handle that holds it.
+//!
+//! Question: when may an acquire return? Rule: with a lease whose check is valid *now*, with somebody else's name, or with the store's trouble; never with a guess. A
+//! caller that stops waiting leaves the slot to settle what it sent, and to release it if it landed.
+
+use super::authority::{Authority, Validity};
+use super::session::SessionCore;
+use super::slot::Slot;
+use crate::base::{Epoch, Error, Resource, Result, Status};
+use crate::decide::lease::Standing;
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// A lease held by this client. Dropping it releases it in the background.
+#[derive(Debug)]
+pub struct Held {
+    core: Arc<SessionCore>,
+    slot: Arc<Slot>,
+    given_up: AtomicBool,
+}
+
+/// Acquires. `wait`: how long to wait for a holder; zero asks once. `eager`: touch at once after a gap (a writer is open).
+pub async fn acquire(
+    core: &Arc<SessionCore>,
+    resource: &Resource,
+    wait: Option<Duration>,
+    eager: bool,
+) -> Result<Held> {
+    core.usable()?;
+    core.start();
+    let slot = core.slot(resource);
+    slot.claim(core, eager)?;
+    // From here on dropping this future gives the claim up.
+    let held = Held { core: Arc::clone(core), slot, given_up: AtomicBool::new(false) };
+    held.slot.poke(core);
+    // "Ask once" still waits for the store, for as long as a lease could matter.
+    let patience = match wait {
+        Some(wait) if !wait.is_zero() => Some(wait),
+        Some(_) => Some(core.identity.limits.soft.max(Duration::from_secs(10))),
+        None => None,
+    };
+    let once = wait.is_some_and(|w| w.is_zero());
+    let deadline = patience.map(|p| Instant::now() + p);
+    held.wait_granted(deadline, once).await?;
+    Ok(held)
+}
+
+impl Held {
+    async fn wait_granted(&self, deadline: Option<Instant>, once: bool) -> Result<()> {
+        let mut session = self.core.watch();
+        let mut news = self.slot.watch();
+        loop {
+            session.borrow_and_update();
+            news.borrow_and_update();
+            if let Some(answer) = self.look(once) {
+                return answer;
+            }
+            let change = async {
+                tokio::select! {
+                    _ = session.changed() => {}
+                    _ = news.changed() => {}
+                }
+            };
+            match deadline {
+                None => change.await,
+                Some(at) => {
+                    if timeout_at(at, change).await.is_err() {
+                        return Err(self.late());
+                    }
+                }
+            }
+        }
+    }
+
+    /// What can be answered now.
+    fn look(&self, once: bool) -> Option<Result<()>> {
+        if let Err(why) = self.core.usable() {
+            return Some(Err(why));
+        }
+        match self.slot.standing() {
+            Standing::Held(_) if matches!(self.check(), Validity::Valid(_)) => Some(Ok(())),
+            Standing::Refused(why) | Standing::Lost(why) => Some(Err(why)),
+            Standing::Failing(why) if once || is_final(&why) => Some(Err(why)),
+            Standing::Contended { .. } if once => Some(Err(self.late())),
+            _ => self.trouble(once).map(Err),
+        }
+    }
+
+    fn trouble(&self, once: bool) -> Option<Error> {
+        let why = self.core.trouble()?;
+        let final_for_us = is_final(&why) || !self.core.has_started();
+        (final_for_us || (once && !self.core.view().valid)).then_some(why)
+    }
+
+    /// The deadline passed: the most telling answer.
+    fn late(&self) -> Error {
+        match self.slot.standing() {
+            Standing::Contended { holder, epoch, retry_after } => {
+                Error::new(Status::LeaseHeld, "another holder has the lease")
+                    .on(self.slot.resource())
+                    .held_by(holder)
+                    .at(epoch)
+                    .retry_after(retry_after)
+            }
+            Standing::Failing(why) => why,
+            _ => {
+                let late = Error::new(Status::TimedOut, "the lease was not granted in time");
+                let late = late.on(self.slot.resource());
+                match self.core.trouble() {
+                    Some(why) => late.because(why),
+                    None => late,
+                }
+            }
+        }
+    }
+
+    /// The resource.
+    #[must_use]
+    pub fn resource(&self) -> &Resource {
+        self.slot.resource()
+    }
+
+    /// Gives it up and waits until the store knows.
+    pub async fn release_and_wait(&self, wait: Option<Duration>) -> Result<()> {
+        self.release(false);
+        let mut news = self.slot.watch();
+        let settled = async {
+            loop {
+                news.borrow_and_update();
+                if self.slot.is_idle() {
+                    return;
+                }
+                if news.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let Some(wait) = wait else {
+            settled.await;
+            return Ok(());
+        };
+        tokio::time::timeout(wait, settled).await.map_err(|_| {
+            let why = "the release is on its way; it goes on in the background";
+            Error::new(Status::TimedOut, why).on(self.slot.resource())
+        })
+    }
+
+    async fn until<T>(&self, mut answer: impl FnMut() -> Option<Result<T>>) -> Result<T> {
+        let mut session = self.core.watch();
+        let mut news = self.slot.watch();
+        loop {
+            session.borrow_and_update();
+            news.borrow_and_update();
+            self.core.usable()?;
+            if let Some(why) = self.loss() {
+                return Err(why);
+            }
+            if let Some(answer) = answer() {
+                return answer;
+            }
+            tokio::select! {
+                _ = session.changed() => {}
+                _ = news.changed() => {}
+            }
+        }
+    }
+}
+
+/// Trying again by itself will not help.
+pub(crate) fn is_final(why: &Error) -> bool {
+    use Status::{
+        AccessDenied, BucketNotFound, Closed, Corrupt, Forked, InvalidArgument, LeaseLost, NoSpace,
+        StoreUnsupported, Unsupported,
+    };
+    matches!(
+        why.status(),
+        AccessDenied
+            | BucketNotFound
+            | Closed
+            | Corrupt
+            | Forked
+            | InvalidArgument
+            | LeaseLost
+            | NoSpace
+            | StoreUnsupported
+            | Unsupported
+    )
+}
+
+#[async_trait]
+impl Authority for Held {
+    fn check(&self) -> Validity {
+        if self.given_up.load(Ordering::Acquire) || self.core.forked() {
+            return Validity::Lost;
+        }
+        self.slot.check(&self.core)
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.slot.epoch()
+    }
+
+    async fn touch(&self) -> Result<()> {
+        self.slot.prove(&self.core);
+        self.until(|| (!self.slot.owes()).then_some(Ok(()))).await
+    }
+
+    async fn wait_valid(&self) -> Result<()> {
+        self.until(|| match self.check() {
+            Validity::Valid(_) => Some(Ok(())),
+            Validity::Suspended | Validity::Lost => None,
+        })
+        .await
+    }
+
+    async fn raise(&self, at_least: Epoch) -> Result<Epoch> {
+        self.slot.raise(&self.core, at_least);
+        self.until(|| {
+            let epoch = self.slot.epoch();
+            (epoch >= at_least).then_some(Ok(epoch))
+        })
+        .await
+    }
+
+    fn loss(&self) -> Option<Error> {
+        self.slot.loss()
+    }
+
+    fn release(&self, unclosed: bool) {
+        if self.core.forked() || self.given_up.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.slot.give_up(&self.core, unclosed);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.release(false);
+    }
+}

@@ -1,0 +1,373 @@
+//! Leases end to end: real clients, the real tasks, a store with faults, paused time.
+
+use crate::guarded;
+use std::sync::Arc;
+use std::time::Duration;
+use tenure::base::{Mutant, Protection};
+use tenure::drive::authority::Validity;
+use tenure::sim::{Chaos, Fault, Match, SimClock, SimStore, world};
+use tenure::{Client, Config, EventKind, Kind, Lease, Status};
+use tokio::time::{Instant, sleep};
+
+const SOFT: Duration = Duration::from_secs(10);
+/// soft + guard + grain of the simulated store (1 s grain).
+const BOUND: Duration = Duration::from_secs(10 + 2 + 1);
+const ONCE: Option<Duration> = Some(Duration::ZERO);
+
+pub struct World {
+    pub sim: SimStore,
+    clock: Arc<SimClock>,
+    mutant: Mutant,
+}
+
+impl World {
+    pub fn new(mutant: Mutant) -> World {
+        let clock = SimClock::new();
+        World { sim: SimStore::new(clock.clone()), clock, mutant }
+    }
+
+    pub fn client(&self, node: &str, seed: u64) -> Client {
+        let mut config = Config::default();
+        config.set("limits", "fast").unwrap();
+        config.set("node", node).unwrap();
+        let mut world = world(&self.clock, seed);
+        world.mutant = self.mutant;
+        Client::open_in(world, self.sim.store_of(node), config).unwrap()
+    }
+
+    /// A node loses its store: every request hangs from now on.
+    pub fn cut(&self, node: &str) {
+        self.sim.always(Match::any().from(node), Fault::Hang);
+    }
+}
+
+fn run<T>(story: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(story)
+}
+
+fn is_valid(lease: &Lease) -> bool {
+    matches!(lease.check(), Validity::Valid(_))
+}
+
+async fn kinds(client: &Client) -> Vec<EventKind> {
+    let mut seen = Vec::new();
+    while let Some(event) = client.next_event(ONCE).await {
+        seen.push(event.kind);
+    }
+    seen
+}
+
+#[test]
+fn opening_sends_nothing_and_a_free_lease_costs_three_requests() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        assert_eq!(w.sim.count(Match::any()), 0);
+        let first = a.acquire("warm", None).await.unwrap();
+        w.sim.forget();
+        let lease = a.acquire("r", None).await.unwrap();
+        assert!(is_valid(&lease) && is_valid(&first));
+        // GET and create; the HEAD for the seed only if the store's time was not known yet.
+        assert_eq!(w.sim.count(Match::get("leases/")), 1);
+        assert_eq!(w.sim.count(Match::put("leases/")), 1);
+        assert!(w.sim.count(Match::any()) <= 3);
+    });
+}
+
+#[test]
+fn a_second_holder_is_refused_with_holder_epoch_and_retry_after() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        let refused = b.acquire("r", ONCE).await.unwrap_err();
+        assert_eq!(refused.status(), Status::LeaseHeld);
+        assert!(refused.holder().unwrap().starts_with("a/"));
+        assert_eq!(refused.epoch(), Some(lease.epoch()));
+        let wait = refused.retry_after_hint().unwrap();
+        assert!(wait > Duration::ZERO && wait <= BOUND + Duration::from_secs(2), "{wait:?}");
+    });
+}
+
+#[test]
+fn a_second_acquire_in_one_client_names_itself() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let _lease = a.acquire("r", None).await.unwrap();
+        let refused = a.acquire("r", None).await.unwrap_err();
+        assert_eq!(refused.status(), Status::LeaseHeld);
+        assert!(refused.holder().unwrap().contains(a.id()));
+    });
+}
+
+#[test]
+fn a_holder_that_renews_is_never_preempted() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        let refused = b.acquire("r", Some(Duration::from_secs(600))).await.unwrap_err();
+        assert_eq!(refused.status(), Status::LeaseHeld);
+        assert!(is_valid(&lease));
+    });
+}
+
+#[test]
+fn a_dead_holder_is_replaced_within_soft_guard_and_grain_and_never_while_valid() {
+    guarded(Protection::Guard, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let warm = b.acquire("warm", None).await.unwrap();
+            // Not at a whole second: the store cuts its timestamps there.
+            sleep(Duration::from_millis(900)).await;
+            let lease = a.acquire("r", None).await.unwrap();
+            let epoch = lease.epoch();
+            w.cut("a");
+            let cut_at = Instant::now();
+            let taken = b.acquire("r", None).await.unwrap();
+            let overlap = is_valid(&lease);
+            assert!(taken.epoch() > epoch && is_valid(&warm));
+            let took = cut_at.elapsed();
+            assert!(took <= BOUND + Duration::from_secs(3), "took {took:?}");
+            !overlap
+        })
+    });
+}
+
+#[test]
+fn a_release_lets_a_waiter_in_within_a_poll() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        let waiter = tokio::spawn(async move { (b.acquire("r", None).await, b) });
+        sleep(Duration::from_secs(60)).await;
+        lease.release(None).await.unwrap();
+        let freed = Instant::now();
+        let (taken, _b) = waiter.await.unwrap();
+        assert!(freed.elapsed() <= Duration::from_millis(2_500), "{:?}", freed.elapsed());
+        assert!(taken.unwrap().epoch() > lease.epoch());
+        assert_eq!(lease.check(), Validity::Lost, "a released lease is never valid again");
+    });
+}
+
+#[test]
+fn a_dropped_lease_is_released_in_the_background() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        drop(a.acquire("r", None).await.unwrap());
+        sleep(Duration::from_secs(1)).await;
+        assert!(b.acquire("r", ONCE).await.is_ok());
+    });
+}
+
+#[test]
+fn a_closed_client_frees_its_leases_at_once() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        a.close(None).await.unwrap();
+        assert!(!is_valid(&lease));
+        assert_eq!(a.acquire("r", ONCE).await.unwrap_err().status(), Status::Closed);
+        assert!(b.acquire("r", ONCE).await.is_ok());
+    });
+}
+
+#[test]
+fn a_store_outage_suspends_and_the_same_epoch_comes_back() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        kinds(&a).await;
+        w.sim.always(Match::any(), Fault::Lost);
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(lease.check(), Validity::Suspended);
+        assert_eq!(kinds(&a).await, [EventKind::LeaseSuspended]);
+        w.sim.heal();
+        let epoch = lease.epoch();
+        lease.wait_valid(Some(Duration::from_secs(10))).await.unwrap();
+        assert_eq!(lease.epoch(), epoch);
+        assert_eq!(kinds(&a).await, [EventKind::LeaseResumed]);
+    });
+}
+
+#[test]
+fn a_lapsed_holder_whose_lease_was_taken_is_told_so_once() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        kinds(&a).await;
+        w.cut("a");
+        let taken = b.acquire("r", None).await.unwrap();
+        w.sim.heal();
+        let why = lease.wait_valid(Some(Duration::from_secs(30))).await.unwrap_err();
+        assert_eq!(why.status(), Status::LeaseLost);
+        assert_eq!(why.epoch(), Some(taken.epoch()));
+        assert_eq!(lease.check(), Validity::Lost);
+        assert_eq!(kinds(&a).await, [EventKind::LeaseSuspended, EventKind::LeaseLost]);
+        assert!(is_valid(&taken));
+    });
+}
+
+#[test]
+fn without_the_gap_rule_a_stolen_lease_is_revived() {
+    guarded(Protection::GapRule, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let lease = a.acquire("r", None).await.unwrap();
+            w.cut("a");
+            let taken = b.acquire("r", None).await.unwrap();
+            w.sim.heal();
+            let mut both = false;
+            for _ in 0..200 {
+                sleep(Duration::from_millis(100)).await;
+                both |= is_valid(&lease) && is_valid(&taken);
+            }
+            !both
+        })
+    });
+}
+
+#[test]
+fn a_missing_session_object_does_not_free_its_leases() {
+    guarded(Protection::MissingWait, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let _warm = b.acquire("warm", None).await.unwrap();
+            let lease = a.acquire("r", None).await.unwrap();
+            assert!(w.sim.erase(&format!("_tenure/v1/sessions/{}", a.id())));
+            let taken = b.acquire("r", Some(Duration::from_secs(4))).await;
+            !(taken.is_ok() && is_valid(&lease))
+        })
+    });
+}
+
+#[test]
+fn an_acquire_that_committed_without_an_answer_is_found_again() {
+    for fault in [Fault::Committed, Fault::Disowned, Fault::HangCommitted, Fault::Conflict] {
+        run(async {
+            let w = World::new(Mutant::default());
+            let a = w.client("a", 1);
+            let _warm = a.acquire("warm", None).await.unwrap();
+            w.sim.next(Match::put("leases/lease/r"), fault);
+            let lease = a.acquire("r", Some(SOFT)).await.unwrap();
+            assert!(is_valid(&lease), "{fault:?}");
+        });
+    }
+}
+
+#[test]
+fn an_acquire_nobody_waits_for_any_more_is_released_even_if_it_lands_late() {
+    guarded(Protection::Settle, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let _warm = a.acquire("warm", None).await.unwrap();
+            w.sim.next(Match::put("leases/lease/r"), Fault::Late(Duration::from_millis(400)));
+            let short = Some(Duration::from_millis(50));
+            assert!(a.acquire("r", short).await.is_err());
+            sleep(Duration::from_secs(20)).await;
+            b.acquire("r", ONCE).await.is_ok()
+        })
+    });
+}
+
+#[test]
+fn a_broken_lease_suspends_its_renewing_holder_within_a_renewal() {
+    guarded(Protection::Notices, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let lease = a.acquire("r", None).await.unwrap();
+            // Its holder renews: observing it would show life.
+            let observed = Duration::from_secs(30);
+            let refused = b.break_lease(Kind::Lease, "r", observed, "test").await.unwrap_err();
+            assert_eq!(refused.status(), Status::LeaseHeld);
+            b.break_lease(Kind::Lease, "r", Duration::ZERO, "stuck job").await.unwrap();
+            let info = b.inspect(Kind::Lease, "r").await.unwrap();
+            assert_eq!((info.held, info.how.as_str()), (false, "forced"));
+            assert_eq!(info.note.as_deref(), Some("stuck job"));
+            let taken = b.acquire("r", Some(SOFT)).await.unwrap();
+            sleep(SOFT).await;
+            is_valid(&taken) && !is_valid(&lease)
+        })
+    });
+}
+
+#[test]
+fn renewals_cost_one_put_and_one_get_whatever_the_number_of_leases() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let mut held = Vec::new();
+        for n in 0..100 {
+            held.push(a.acquire(&format!("r/{n}"), None).await.unwrap());
+        }
+        sleep(Duration::from_millis(4_900)).await;
+        w.sim.forget();
+        sleep(Duration::from_secs(50)).await;
+        let (puts, gets) = (w.sim.count(Match::put("")), w.sim.count(Match::get("")));
+        assert!((9..=11).contains(&puts) && gets == puts, "{puts} PUTs, {gets} GETs in 10 periods");
+        assert!(held.iter().all(is_valid));
+    });
+}
+
+#[test]
+fn ten_thousand_renewals_under_five_percent_errors_lose_nothing() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        let chaos = Chaos { lost: 25, committed: 25, ..Chaos::NONE };
+        w.sim.rage(chaos, 11);
+        let epoch = lease.epoch();
+        for _ in 0..10_000 {
+            sleep(Duration::from_secs(5)).await;
+            assert_ne!(lease.check(), Validity::Lost);
+        }
+        assert_eq!(lease.epoch(), epoch);
+    });
+}
+
+#[test]
+fn a_suspended_machine_knows_it_before_its_first_request() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        w.clock.suspend(Duration::from_secs(11));
+        assert_eq!(lease.check(), Validity::Suspended);
+        lease.wait_valid(Some(SOFT)).await.unwrap();
+    });
+}
+
+#[test]
+fn contenders_in_turn_never_overlap_under_chaos() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let chaos = Chaos { lost: 30, committed: 30, conflict: 20, ..Chaos::NONE };
+        w.sim.rage(chaos, 5);
+        let mut last = None;
+        let clients: Vec<Client> = (0..5).map(|n| w.client(&format!("n{n}"), 50 + n)).collect();
+        for round in 0..40 {
+            let client = &clients[round % clients.len()];
+            let lease = client.acquire("r", Some(Duration::from_secs(300))).await.unwrap();
+            assert!(Some(lease.epoch()) > last, "epochs only grow");
+            last = Some(lease.epoch());
+            drop(lease);
+        }
+    });
+}
