@@ -60,6 +60,11 @@ fn no_machine_path_is_in_the_tree() {
 }
 
 #[test]
+fn every_test_a_document_names_exists() {
+    every(|page| rules::named_tests(page, tree::text));
+}
+
+#[test]
 fn every_module_says_what_it_is_for() {
     every(rules::module_doc);
 }

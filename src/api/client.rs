@@ -151,7 +151,9 @@ impl Client {
         let core = Arc::clone(&self.inner.core);
         let control = core.world.control.clone();
         let work = async move {
-            probe::probe(&core.store, &*core.world.clock, core.world.chance.id()).await
+            let chance = Arc::clone(&core.world.chance);
+            let fresh = move || chance.id();
+            probe::probe(&core.store, &*core.world.clock, &fresh).await
         };
         run_on(&control, work).await
     }

@@ -6,7 +6,9 @@
 mod admin;
 pub mod client;
 pub mod file;
+mod files;
 pub mod lease;
+mod metrics;
 pub mod reader;
 
 pub use client::Client;

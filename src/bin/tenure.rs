@@ -1,3 +1,9 @@
-//! The command-line tool `tenure`.
+//! The operator's tool. Everything is in `src/cli`; it uses the library's public surface only.
+#![deny(unsafe_code)]
 
-fn main() {}
+#[path = "../cli/mod.rs"]
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -236,14 +236,7 @@ impl Session {
     }
 
     /// The answers to [`Do::Renew`], which was sent at `sent`; `now` is when the later of the two is processed.
-    pub fn renewed(
-        &mut self,
-        now: Mono,
-        sent: Mono,
-        put: Put,
-        mail: Mail,
-        jitter: Duration,
-    ) -> Vec<Told> {
+    pub fn renewed(&mut self, now: Mono, sent: Mono, put: Put, mail: Mail, jitter: Duration) -> Vec<Told> {
         let mut told = Vec::new();
         if self.phase == Phase::Over {
             return told;

@@ -30,15 +30,14 @@ pub struct Sight {
 
 /// Reads one lease. `NotFound` if nobody ever held it.
 pub async fn look(core: &SessionCore, key: &str) -> Result<Sight> {
-    let (record, version, modified) =
-        match bounded(core, core.store.leases.read(key, None)).await?? {
-            Read::Present(found) => {
-                (LeaseRecord::decode(key, &found.body)?, found.version, found.modified)
-            }
-            Read::Absent | Read::Unchanged => {
-                return Err(Error::new(Status::NotFound, "nobody ever held this lease").on(key));
-            }
-        };
+    let (record, version, modified) = match bounded(core, core.store.leases.read(key, None)).await?? {
+        Read::Present(found) => {
+            (LeaseRecord::decode(key, &found.body)?, found.version, found.modified)
+        }
+        Read::Absent | Read::Unchanged => {
+            return Err(Error::new(Status::NotFound, "nobody ever held this lease").on(key));
+        }
+    };
     let session_key = key::session(record.sid);
     let session = match bounded(core, core.store.leases.read(&session_key, None)).await?? {
         Read::Present(found) => {
@@ -105,8 +104,7 @@ async fn swap_settled(
     base: &Version,
     record: &LeaseRecord,
 ) -> Result<()> {
-    let mut trouble =
-        Error::new(Status::OutcomeUnknown, "the lease may or may not be broken").on(key);
+    let mut trouble = Error::new(Status::OutcomeUnknown, "the lease may or may not be broken").on(key);
     for _ in 0..5 {
         let swap = core.store.leases.swap(key, Some(base), record.encode());
         match bounded(core, swap).await.unwrap_or_else(Outcome::Unknown) {

@@ -57,8 +57,7 @@ impl Events {
     pub fn pop(&self) -> Option<Event> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.dropped > 0 {
-            let message =
-                format!("{} older events were dropped", std::mem::take(&mut queue.dropped));
+            let message = format!("{} older events were dropped", std::mem::take(&mut queue.dropped));
             let (kind, resource) = (EventKind::Log, String::new());
             return Some(Event { kind, resource, epoch: None, holder: None, message });
         }

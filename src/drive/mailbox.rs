@@ -32,8 +32,10 @@ pub(crate) async fn evicted(
         };
         let (old, version) = match read {
             Read::Present(found) => {
-                let old = Notice::decode(&key, &found.body)
-                    .unwrap_or(Notice { all: true, ..Notice::default() });
+                let old = Notice::decode(&key, &found.body).unwrap_or(Notice {
+                    all: true,
+                    ..Notice::default()
+                });
                 (old, Some(found.version))
             }
             Read::Absent | Read::Unchanged => (Notice::default(), None),

@@ -6,10 +6,10 @@
 use super::session::{Grain, SessionCore};
 use crate::base::{Error, Event, EventKind, Mono, Result, Status, Version};
 use crate::decide::session::{Do, Mail, Own, Put};
-use crate::store::{Outcome, Read, probe};
-use crate::wire::key;
+use crate::store::{self, Outcome, Read};
 use crate::wire::notice::Notice;
 use crate::wire::session::SessionRecord;
+use crate::wire::key;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +42,9 @@ pub(super) async fn supervise(core: Arc<SessionCore>) {
 }
 
 async fn admit(core: &Arc<SessionCore>) -> Result<Grain> {
-    let traits = probe::admit(&core.store, &*core.world.clock, core.world.chance.id()).await?;
+    let chance = Arc::clone(&core.world.chance);
+    let fresh = move || chance.id();
+    let traits = store::admit(&core.store, &*core.world.clock, &fresh, None).await?;
     Ok(Grain { grain: traits.grain, skew: traits.skew })
 }
 
@@ -137,7 +139,10 @@ async fn read_own(core: &SessionCore) -> Own {
 }
 
 /// One lease request, at most as long as an attempt may take. Dropping it does not undo it.
-pub(super) async fn bounded<T>(core: &SessionCore, request: impl Future<Output = T>) -> Result<T> {
+pub(super) async fn bounded<T>(
+    core: &SessionCore,
+    request: impl Future<Output = T>,
+) -> Result<T> {
     let limit = core.identity.limits.attempt_timeout();
     timeout(limit, request).await.map_err(|_| {
         let why = format!("the store did not answer within {} ms", limit.as_millis());

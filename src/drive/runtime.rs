@@ -25,8 +25,7 @@ static SHARED: fork::PerProcess<Mutex<Weak<Runtimes>>> = fork::PerProcess::new()
 impl Runtimes {
     /// The process's runtimes; `workers` counts only for the first.
     pub fn shared(workers: Option<usize>) -> Result<Arc<Runtimes>> {
-        let mut current =
-            SHARED.get(|| Mutex::new(Weak::new())).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = SHARED.get(|| Mutex::new(Weak::new())).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = current.upgrade() {
             return Ok(running);
         }

@@ -10,7 +10,9 @@ use super::renew::bounded;
 use super::session::SessionCore;
 use super::term::LeaseCell;
 use crate::base::{Epoch, Error, Event, EventKind, Mono, Mutant, Resource, Result, Status};
-use crate::decide::lease::{Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View};
+use crate::decide::lease::{
+    Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View,
+};
 use crate::store::{Outcome, Read};
 use crate::wire::key;
 use crate::wire::lease::LeaseRecord;
@@ -130,6 +132,13 @@ impl Slot {
     pub fn is_idle(&self) -> bool {
         let inner = self.lock();
         !inner.claimed && !inner.running && inner.machine.is_idle()
+    }
+
+    /// Whether a handle of this client holds it by its last record.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let inner = self.lock();
+        inner.claimed && inner.machine.epoch().is_some()
     }
 
     /// Whether a gap is worth a touch at once: a writer is open.
@@ -295,7 +304,8 @@ impl Slot {
             Do::Swap(expect, record) => {
                 self.keep_write_gap(core).await;
                 let _permit = core.touches.acquire().await;
-                let swap = core.store.leases.swap(&self.key, expect.as_ref(), record.encode());
+                let swap =
+                    core.store.leases.swap(&self.key, expect.as_ref(), record.encode());
                 let outcome = bounded(core, swap).await.unwrap_or_else(Outcome::Unknown);
                 (Answer::Swap(self.swapped(core, outcome)), Duration::ZERO)
             }
@@ -344,7 +354,9 @@ impl Slot {
 
     async fn learn_time(&self, core: &SessionCore) -> Result<()> {
         let key = key::session(core.identity.sid);
-        if let Some((version, modified)) = bounded(core, core.store.leases.modified(&key)).await?? {
+        if let Some((version, modified)) =
+            bounded(core, core.store.leases.modified(&key)).await??
+        {
             core.with_session(|s| s.learn_own_time(&version, modified));
         }
         if core.view().store_time.is_some() {

@@ -36,12 +36,14 @@
 //! # });
 //! ```
 
+mod authority;
 mod fault;
 mod request;
 mod store;
 mod wire;
 mod world;
 
+pub use authority::{SimAuthority, SimLease};
 pub use fault::{Chaos, Fault, Match, Quirk, Verb};
 pub use request::Sent;
 pub use store::{Hold, SimStore};

@@ -24,8 +24,16 @@ impl Secrets {
     const SHORTEST: usize = 6;
 
     pub(super) fn new(values: impl IntoIterator<Item = String>) -> Secrets {
+        // A shared access signature is a query: its parts are secrets too, as they are written and decoded.
+        let mut parts: Vec<String> = Vec::new();
+        for value in values {
+            let decoded = percent_encoding::percent_decode_str(&value).decode_utf8_lossy();
+            let pairs = value.split('&').chain(decoded.split('&'));
+            parts.extend(pairs.filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())));
+            parts.push(value);
+        }
         let mut values: Vec<String> =
-            values.into_iter().filter(|v| v.len() >= Secrets::SHORTEST).collect();
+            parts.into_iter().filter(|v| v.len() >= Secrets::SHORTEST).collect();
         // Longest first: one secret may contain another.
         values.sort_by_key(|v| std::cmp::Reverse(v.len()));
         Secrets(values)
@@ -121,12 +129,19 @@ fn judge(e: &os::Error, text: &str) -> (Status, &'static str) {
         E::UnknownConfigurationKey { .. } | E::InvalidPath { .. } => {
             (Status::InvalidArgument, "the store's client refuses the request")
         }
+        // A failed LIST keeps its status in the text only.
+        _ if text.contains("status code: 403") || text.contains("status code: 401") => {
+            (Status::AccessDenied, "the store refuses these credentials")
+        }
         E::NotFound { .. } => (Status::NotFound, "there is no such object"),
         E::AlreadyExists { .. } => (Status::AlreadyExists, "it exists"),
         _ if text.contains("NotImplemented") => {
             (Status::StoreUnsupported, "the store does not offer this request")
         }
-        _ if text.contains("InvalidRange") || text.contains("416 ") => {
+        _ if ["InvalidRange", "Wanted range", "status code: 416"]
+            .iter()
+            .any(|s| text.contains(s)) =>
+        {
             (Status::InvalidArgument, "the range begins outside the object")
         }
         _ => (Status::StoreUnavailable, "the store does not answer"),
@@ -164,8 +179,16 @@ fn xml_reduced(text: &str) -> String {
     format!("{} {code} {message}", &text[..at])
 }
 
-/// A word without what may be secret in it: a URL's user and query, or a query alone.
+/// Parameters whose values are secret wherever they stand.
+const SIGNED: &[&str] = &["sig=", "signature=", "credential=", "token=", "secret=", "key="];
+
+/// A word without what may be secret in it: a URL's user and query, or a signature alone.
 fn no_query(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    if let Some(at) = SIGNED.iter().filter_map(|name| lower.find(name)).min() {
+        // Lower-casing ASCII moves nothing.
+        return format!("{}***", no_query(&word[..at]));
+    }
     let without_query = match word.find('?') {
         Some(at) if word.contains("://") || word[at..].contains('=') => &word[..at],
         _ => word,

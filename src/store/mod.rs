@@ -11,6 +11,7 @@ mod chain;
 mod errors;
 mod file;
 mod local;
+pub mod marker;
 pub mod memory;
 pub mod probe;
 mod remote;
@@ -23,6 +24,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use marker::{Traits, admit};
 pub use slatedb::object_store::PutPayload as Payload;
 
 /// How a write came out.

@@ -19,6 +19,7 @@ use slatedb::object_store::{
     Error as OsError, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode,
     PutOptions, UpdateVersion,
 };
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,12 +43,19 @@ pub(super) fn open(url: &str, config: &Config) -> Result<Store> {
 }
 
 /// One client of a bucket, below a base path.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Bucket {
     store: Arc<dyn ObjectStore>,
     /// Empty, or a path and a slash.
     base: String,
     secrets: Arc<Secrets>,
+}
+
+/// Written by hand: the client's own `Debug` tells key ids and shared access signatures.
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bucket").field("base", &self.base).finish_non_exhaustive()
+    }
 }
 
 impl Bucket {
@@ -85,8 +93,12 @@ impl Bucket {
         let options = PutOptions { mode, ..PutOptions::default() };
         match self.store.put_opts(&path, payload, options).await {
             Ok(done) => Outcome::Landed(Version { e_tag: done.e_tag, version: done.version }),
+            // The client turns a swap's 404 into a failed precondition, whatever is missing.
+            Err(e) if errors::bucket_is_missing(&e.to_string()) => {
+                Outcome::Unknown(self.failed(&e, key))
+            }
             Err(OsError::AlreadyExists { .. } | OsError::Precondition { .. }) => Outcome::Refused,
-            Err(e) if expect.is_some() && Bucket::is_absent(&e) => Outcome::Refused,
+            Err(OsError::NotFound { .. }) if expect.is_some() => Outcome::Refused,
             Err(e) => Outcome::Unknown(self.failed(&e, key)),
         }
     }

@@ -168,8 +168,7 @@ impl LeaseRecord {
     /// The history with the holding of this record put in front.
     #[must_use]
     pub fn past_with_this(&self) -> Vec<Past> {
-        let this =
-            Past { epoch: self.epoch, sid: self.sid, node: self.node.clone(), how: self.how };
+        let this = Past { epoch: self.epoch, sid: self.sid, node: self.node.clone(), how: self.how };
         std::iter::once(this).chain(self.past.iter().cloned()).take(MAX_PAST).collect()
     }
 

@@ -8,3 +8,5 @@ pub mod key;
 pub mod lease;
 pub mod notice;
 pub mod session;
+pub mod manifest;
+pub mod segment;

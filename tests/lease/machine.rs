@@ -2,9 +2,7 @@
 
 use crate::guarded;
 use std::time::Duration;
-use tenure::base::{
-    Epoch, Error, Id128, Kind, Mono, Mutant, Protection, Resource, Status, Version, Wall,
-};
+use tenure::base::{Epoch, Error, Id128, Kind, Mono, Mutant, Protection, Resource, Status, Version, Wall};
 use tenure::decide::lease::{
     Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View,
 };

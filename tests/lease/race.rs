@@ -118,7 +118,8 @@ fn racer(dir: &Path, n: usize, reigns: mpsc::Sender<Reign>) -> Racer {
 fn sixteen_processes_hand_over_a_hundred_times_and_never_overlap() {
     let dir = tempfile::tempdir().unwrap();
     let (tell, told) = mpsc::channel();
-    let racers: Vec<Racer> = (0..PROCESSES).map(|n| racer(dir.path(), n, tell.clone())).collect();
+    let racers: Vec<Racer> =
+        (0..PROCESSES).map(|n| racer(dir.path(), n, tell.clone())).collect();
     let mut reigns: Vec<Reign> = Vec::new();
     let mut stopped: Option<usize> = None;
     while reigns.len() < HANDOVERS {

@@ -230,6 +230,23 @@ pub fn machine_paths(source: &Source) -> Vec<String> {
     found
 }
 
+/// A document names a test only if there is one: `tests/<file>::<name>`, between backquotes.
+pub fn named_tests(source: &Source, text_of: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    if !source.path.starts_with("docs/") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (i, line) in source.text.lines().enumerate() {
+        for span in line.split('`').skip(1).step_by(2).filter(|s| s.starts_with("tests/")) {
+            let Some((file, name)) = span.split_once("::") else { continue };
+            if !text_of(file).is_some_and(|text| text.contains(name)) {
+                found.push(format!("{}:{}: there is no test {span}", source.path, i + 1));
+            }
+        }
+    }
+    found
+}
+
 /// Every Rust file begins by saying what it is for.
 pub fn module_doc(source: &Source) -> Vec<String> {
     if !source.is_rust() {
@@ -386,6 +403,14 @@ mod tests {
             assert_eq!(found(machine_paths, "src/a.rs", &path(root)), 1, "{root}");
         }
         assert_eq!(found(machine_paths, "src/a.rs", "// target/work/x and s3://b/home/x\n"), 0);
+    }
+
+    #[test]
+    fn a_document_that_names_a_missing_test_is_found() {
+        let page = Source::new("docs/a.md", "see `tests/b.rs::it_holds` and `tests/b.rs::gone`\n");
+        let tests = |file: &str| (file == "tests/b.rs").then(|| "fn it_holds() {}".to_owned());
+        assert_eq!(named_tests(&page, tests).len(), 1);
+        assert_eq!(named_tests(&page, |_| None).len(), 2);
     }
 
     #[test]

@@ -41,6 +41,11 @@ fn walk(folder: &Path, found: &mut Vec<Source>) {
     }
 }
 
+/// One file of the tree, if it is there.
+pub fn text(path: &str) -> Option<String> {
+    std::fs::read_to_string(root().join(path)).ok()
+}
+
 /// The grandfathered sizes.
 pub fn ratchet() -> Ratchet {
     let text = std::fs::read_to_string(root().join(RATCHET)).expect("the ratchet is in the tree");

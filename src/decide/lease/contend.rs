@@ -114,7 +114,13 @@ impl Lease {
     }
 
     /// The holder's session, read after its record.
-    pub(super) fn rival_read(&mut self, now: Mono, view: &View, read: RivalRead, jitter: Duration) {
+    pub(super) fn rival_read(
+        &mut self,
+        now: Mono,
+        view: &View,
+        read: RivalRead,
+        jitter: Duration,
+    ) {
         let Some((record, version)) = self.known.clone() else { return };
         let ended = matches!(&read, RivalRead::Present(s, _) if s.state == SessionState::Ended);
         let left = match read {

@@ -269,8 +269,7 @@ impl Lease {
     pub fn give_up(&mut self, unclosed: bool) {
         self.wanted = false;
         self.unclosed = unclosed;
-        self.releasing =
-            self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
+        self.releasing = self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
         self.rival = None;
         self.standing = if self.releasing { Standing::Working } else { Standing::Idle };
     }
