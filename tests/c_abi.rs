@@ -30,11 +30,10 @@ fn libraries() -> &'static Path {
     place.path()
 }
 
-/// `target/<profile>/libtenure.so`, beside the folder of this test's binary.
+/// The library beside this test's binary: what cargo just built. The copy one folder up is only
+/// renewed by `cargo build`.
 fn library() -> PathBuf {
-    let binary = std::env::current_exe().unwrap();
-    let folder = binary.parent().unwrap().parent().unwrap();
-    let library = folder.join("libtenure.so");
+    let library = std::env::current_exe().unwrap().with_file_name("libtenure.so");
     assert!(library.exists(), "{} was not built", library.display());
     library
 }

@@ -22,6 +22,7 @@ use std::ffi::{CString, c_char, c_int};
 
 /// One process's connection to one base URL; it owns one session, which keeps all its leases alive.
 /// Leases, files and readers made from it keep it alive after it was freed.
+#[derive(Debug)]
 pub struct tenure_client(());
 
 pub(super) struct Inside {

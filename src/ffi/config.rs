@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Settings for a client to be opened. A client copies them: a config may be changed, reused and
 /// freed at any time afterwards.
+#[derive(Debug)]
 pub struct tenure_config(());
 
 impl Handle for tenure_config {

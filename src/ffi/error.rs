@@ -16,6 +16,7 @@ use std::ffi::{CString, c_char};
 
 /// Why a call failed. Owned by the caller, who frees it; independent of every other handle. Every
 /// accessor takes NULL and then answers as if nothing had failed.
+#[derive(Debug)]
 pub struct tenure_error(());
 
 pub(super) struct Inside {

@@ -45,6 +45,7 @@ pub const TENURE_EVENT_LOG: tenure_event_code = 15;
 
 /// One thing that happened, as the client's queue handed it out. Owned by the caller; independent
 /// of its client.
+#[derive(Debug)]
 pub struct tenure_event(());
 
 pub(super) struct Inside {

@@ -23,11 +23,12 @@ use std::ffi::c_char;
 pub const TENURE_CREATE_OVERWRITE: u32 = 1;
 
 /// The writer of a file. Calls of several threads are put in order; each write is one piece.
+#[derive(Debug)]
 pub struct tenure_file(());
 
 /// A piece of memory, for `tenure_file_writev`.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct tenure_slice {
     /// Where it begins; may be NULL if `len` is zero.
     pub bytes: *const u8,

@@ -15,6 +15,7 @@ use crate::base::{Error, Result, Status};
 use std::ffi::{CString, c_char};
 
 /// A file as its manifest tells it. Owned by the caller; independent of its client.
+#[derive(Debug)]
 pub struct tenure_file_info(());
 
 pub(super) struct Inside {
@@ -29,6 +30,7 @@ impl Handle for tenure_file_info {
 }
 
 /// Files as they were listed, in path order. Owned by the caller; independent of its client.
+#[derive(Debug)]
 pub struct tenure_file_listing(());
 
 impl Handle for tenure_file_listing {

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 /// A held lease: this client and no other may act for the resource, as long as `tenure_lease_check`
 /// says so.
+#[derive(Debug)]
 pub struct tenure_lease(());
 
 pub(super) struct Inside {

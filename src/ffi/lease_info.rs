@@ -40,6 +40,7 @@ pub(super) fn to_kind(kind: tenure_kind) -> Result<Kind> {
 }
 
 /// A lease's record as read. Owned by the caller; independent of its client.
+#[derive(Debug)]
 pub struct tenure_lease_info(());
 
 pub(super) struct Inside {

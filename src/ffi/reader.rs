@@ -14,6 +14,7 @@ use crate::api::{Client, FileReader};
 use std::ffi::c_char;
 
 /// A reader of one life of a file: an overwritten file goes on being what it was.
+#[derive(Debug)]
 pub struct tenure_reader(());
 
 pub(super) struct Inside {

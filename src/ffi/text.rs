@@ -10,6 +10,7 @@ use super::wall::fact;
 use std::ffi::{CString, c_char};
 
 /// A text made for the caller, who frees it. Independent of every other handle.
+#[derive(Debug)]
 pub struct tenure_text(());
 
 impl Handle for tenure_text {
