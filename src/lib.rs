@@ -3,6 +3,7 @@ pub mod api;
 pub mod base;
 pub mod decide;
 pub mod drive;
+pub mod ffi;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod store;
