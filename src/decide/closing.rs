@@ -68,7 +68,12 @@ impl Closing {
             };
             return Err(self.fenced(what).at(manifest.epoch));
         };
-        let (n, len) = (self.end_seq - tail.base_seq, self.length - tail.offset);
+        let n = self.end_seq.checked_sub(tail.base_seq);
+        let len = self.length.checked_sub(tail.offset);
+        let (Some(n), Some(len)) = (n, len) else {
+            let what = "the manifest's tail begins behind what this writer wrote";
+            return Err(Error::new(Status::Corrupt, what).on(&self.path));
+        };
         manifest.finalise(n, len, None);
         manifest.state = FileState::Closed;
         Ok(Ask::Swap { expect, manifest: Box::new(manifest) })
