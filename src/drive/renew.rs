@@ -3,6 +3,7 @@
 //! One task on the control runtime. It asks the machine what is due, sends it, and feeds back what came; between requests it ticks at most a second apart, so
 //! that a suspended or slewed clock is noticed early. A panic in a step does not end it: it is supervised and goes on.
 
+use super::held;
 use super::session::{Grain, SessionCore};
 use crate::base::{Error, Event, EventKind, Mono, Result, Status, Version};
 use crate::decide::session::{Do, Mail, Own, Put};
@@ -19,11 +20,13 @@ use tokio::time::{sleep, timeout};
 /// The longest sleep between two looks at the clocks.
 const TICK: Duration = Duration::from_secs(1);
 
+/// The longest one probe may take: a dozen requests, some a second apart.
+const PROBE: Duration = Duration::from_secs(60);
+
 /// Probes the store, then renews until the session is over. Survives a panic of the loop.
 pub(super) async fn supervise(core: Arc<SessionCore>) {
-    match admit(&core).await {
-        Ok(grain) => core.set_grain(grain),
-        Err(why) => return core.start_failed(why),
+    if let Err(why) = admit_at_last(&core).await {
+        return core.start_failed(why);
     }
     loop {
         let run = core.world.control.spawn(run(Arc::clone(&core)));
@@ -41,10 +44,32 @@ pub(super) async fn supervise(core: Arc<SessionCore>) {
     }
 }
 
+/// Asks the store until it is admitted or refused for good. While it does not answer, whoever waits sees the trouble.
+async fn admit_at_last(core: &Arc<SessionCore>) -> Result<()> {
+    let mut pause = Duration::from_millis(200);
+    loop {
+        match admit(core).await {
+            Ok(grain) => {
+                core.set_grain(grain);
+                core.set_trouble(None);
+                return Ok(());
+            }
+            Err(why) if held::is_final(&why) || core.usable().is_err() => return Err(why),
+            Err(why) => core.set_trouble(Some(why)),
+        }
+        sleep(pause + core.world.chance.below(pause)).await;
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+}
+
 async fn admit(core: &Arc<SessionCore>) -> Result<Grain> {
     let chance = Arc::clone(&core.world.chance);
     let fresh = move || chance.id();
-    let traits = store::admit(&core.store, &*core.world.clock, &fresh, None).await?;
+    let asking = store::admit(&core.store, &*core.world.clock, &fresh, None);
+    let traits = timeout(PROBE, asking).await.map_err(|_| {
+        let why = format!("the store could not be probed within {} s", PROBE.as_secs());
+        Error::new(Status::StoreUnavailable, why).on(&core.store.name)
+    })??;
     Ok(Grain { grain: traits.grain, skew: traits.skew })
 }
 

@@ -179,13 +179,24 @@ impl Probe<'_> {
         Ok(told)
     }
 
+    /// A lawful write did not land. If the store does not offer it, the property fails; if it was refused, the store
+    /// was busy (409) or answered for a copy of the request: nothing is proved, ask again later.
+    fn must_land(&mut self, name: &'static str, told: &Told) -> Result<()> {
+        if let Told::NotOffered(_) = told {
+            let what = format!("expected a lawful write to land, {}", told.as_str());
+            self.note(name, false, what);
+            return Ok(());
+        }
+        let what = format!("the store refused a lawful write while {name} was asked");
+        Err(Error::new(Status::StoreUnavailable, what).on(&self.store.name))
+    }
+
     async fn create_only(&mut self) -> Result<Option<Version>> {
         let (mine, other) = (self.record(), self.record());
         let version = match self.land(None, mine.clone()).await? {
             Told::Landed(version) => version,
             told => {
-                let what = format!("expected a create to land, {}", told.as_str());
-                self.note("create-only", false, what);
+                self.must_land("create-only", &told)?;
                 return Ok(None);
             }
         };
@@ -212,9 +223,7 @@ impl Probe<'_> {
         let second = match self.land(Some(&first), mine.clone()).await? {
             Told::Landed(version) => version,
             told => {
-                let what =
-                    format!("expected a swap of the newest version to land, {}", told.as_str());
-                self.note("swap-stale", false, what);
+                self.must_land("swap-stale", &told)?;
                 return Ok((Some(first), None));
             }
         };
@@ -246,8 +255,7 @@ impl Probe<'_> {
         let third = match self.land(Some(&second), self.record()).await? {
             Told::Landed(version) => version,
             told => {
-                let what = format!("expected a third write to land, {}", told.as_str());
-                self.note("aba-nonce", false, what);
+                self.must_land("aba-nonce", &told)?;
                 return Ok(None);
             }
         };
@@ -302,6 +310,9 @@ impl Probe<'_> {
         let (mine, other) = (self.record(), self.record());
         let create = |body: Bytes| self.store.blobs.create(&self.blob, Payload::from(body));
         let first = told(create(mine.clone()).await)?;
+        if !matches!(first, Told::Landed(_)) {
+            return self.must_land("blob-create-only", &first);
+        }
         let again = told(create(other).await)?;
         let kept = self.store.blobs.read(&self.blob, None).await? == Some(mine);
         let ok = matches!((&first, &again), (Told::Landed(_), Told::Refused)) && kept;
