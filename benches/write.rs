@@ -1,7 +1,9 @@
 //! What `write` costs: 100 bytes with packet turnover against a store that stores nothing.
 //!
-//! `cargo bench --bench write --features sim`. Prints nanoseconds per write, median of many rounds, beside two yardsticks: the same bytes into a locked buffer
-//! that is thrown away when full, and object_store's `BufWriter` on a null store. In-memory stores are no yardstick: page faults drown everything.
+//! `cargo bench --bench write --features sim`. Prints nanoseconds per write, median of many rounds,
+//! beside two yardsticks: the same bytes into a locked buffer that is thrown away when full, and
+//! object_store's `BufWriter` on a null store. In-memory stores are no yardstick: page faults drown
+//! everything.
 
 use bytes::Bytes;
 use std::hint::black_box;
@@ -27,7 +29,11 @@ impl Blobs for Null {
         black_box(payload);
         Outcome::Landed(Version::default())
     }
-    async fn read(&self, _: &str, _: Option<std::ops::Range<u64>>) -> tenure::Result<Option<Bytes>> {
+    async fn read(
+        &self,
+        _: &str,
+        _: Option<std::ops::Range<u64>>,
+    ) -> tenure::Result<Option<Bytes>> {
         Ok(None)
     }
     async fn list(&self, _: &str, _: Option<&str>) -> tenure::Result<Vec<Listed>> {
@@ -57,13 +63,13 @@ fn report(name: &str, mut nanos: Vec<f64>) {
     println!("{name:<42} median {:>6.1} ns   p10 {:>6.1}   p90 {:>6.1}", at(0.5), at(0.1), at(0.9));
 }
 
-/// Times rounds of `WRITES` calls; `between` lets the background catch up, untimed.
-fn time(name: &str, mut call: impl FnMut(), mut between: impl FnMut()) {
+/// Times rounds of `writes` calls; `between` lets the background catch up, untimed.
+fn time(name: &str, writes: usize, mut call: impl FnMut(), mut between: impl FnMut()) {
     let mut nanos = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS + 20 {
         let begun = Instant::now();
-        (0..WRITES).for_each(|_| call());
-        let took = begun.elapsed().as_nanos() as f64 / WRITES as f64;
+        (0..writes).for_each(|_| call());
+        let took = begun.elapsed().as_nanos() as f64 / writes as f64;
         if round >= 20 {
             nanos.push(took);
         }
@@ -102,9 +108,9 @@ fn main() {
             std::thread::yield_now();
         }
     };
-    time("tenure try_write, 100 B", write, || {
-        runtime.block_on(writer.hflush(None)).expect("acked");
-    });
+    let flush = || runtime.block_on(writer.hflush(None)).expect("acked");
+    time("tenure try_write, 100 B, inside a packet", 600, write, flush);
+    time("tenure try_write, 100 B, with turnover", WRITES, write, flush);
 
     let locked = Mutex::new(Vec::<u8>::with_capacity(64 << 10));
     let copy = || {
@@ -114,13 +120,14 @@ fn main() {
         }
         buffer.extend_from_slice(black_box(&line));
     };
-    time("a locked copy, 100 B", copy, || {});
+    time("a locked copy, 100 B", WRITES, copy, || {});
 
     buf_writer(&runtime, &line);
     drop(writer);
 }
 
-/// object_store's own buffered writer, on the crate's in-memory store (it keeps what it gets; the file is replaced each round).
+/// object_store's own buffered writer, on the crate's in-memory store (it keeps what it gets; the
+/// file is replaced each round).
 fn buf_writer(runtime: &tokio::runtime::Runtime, line: &[u8]) {
     use slatedb::object_store::{ObjectStore, buffered::BufWriter, memory::InMemory, path::Path};
     use tokio::io::AsyncWriteExt;

@@ -18,7 +18,11 @@ fn a_close_whose_answer_was_lost_is_done_once() {
             writer.close(LONG).await.expect("closed");
             assert_eq!(lease.released(), Some(false));
             let manifest = scene.manifest();
-            assert_eq!((manifest.state, manifest.blocks.len()), (FileState::Closed, 1), "{fault:?}");
+            assert_eq!(
+                (manifest.state, manifest.blocks.len()),
+                (FileState::Closed, 1),
+                "{fault:?}"
+            );
             assert_eq!(scene.content().await, b"all");
         });
     }

@@ -1,4 +1,5 @@
-//! Takeover: what a former writer can still do, and what it must not (PROTOCOL §4.3, §5, traps 8, 9, 18).
+//! Takeover: what a former writer can still do, and what it must not (PROTOCOL §4.3, §5, traps 8,
+//! 9, 18).
 
 mod file;
 use file::*;
@@ -73,7 +74,8 @@ fn data_behind_a_seal_is_told_from_it_by_size() {
         assert!(scene.sim.peek(&scene.segment(1, 2)).is_some());
         zombie.abort();
         scene.sim.heal();
-        // The first recoverer seals position 1 and dies before its swap; the second finds seal and data behind it.
+        // The first recoverer seals position 1 and dies before its swap; the second finds seal and
+        // data behind it.
         let swap = scene.sim.hold(Match::put(MANIFEST));
         let (ctx, by) = (scene.node("first"), scene.lease.grant());
         let first = tokio::spawn(FileWriter::open(ctx, path(), Mode::Append, by));
@@ -182,7 +184,14 @@ fn a_recovery_that_died_after_its_seal_is_finished_by_the_next() {
             swap.lose();
             task.abort();
         }
-        let seals = || scene.sim.keys("data/").iter().filter(|k| scene.sim.peek(k).is_some_and(|b| b.len() == 64)).count();
+        let seals = || {
+            scene
+                .sim
+                .keys("data/")
+                .iter()
+                .filter(|k| scene.sim.peek(k).is_some_and(|b| b.len() == 64))
+                .count()
+        };
         let next = scene.append().await;
         assert_eq!(next.position(), 5);
         assert!(seals() >= 1);

@@ -222,7 +222,8 @@ fn a_manifest_comes_back_as_it_went() {
 
 #[test]
 fn a_manifest_keeps_fields_it_does_not_know() {
-    let mut json: serde_json::Value = serde_json::from_slice(&manifest().encode().unwrap()).unwrap();
+    let mut json: serde_json::Value =
+        serde_json::from_slice(&manifest().encode().unwrap()).unwrap();
     json["new"] = serde_json::json!({"deep": [1, 2]});
     json["blocks"][1]["heat"] = serde_json::json!(0.5);
     json["tail"]["hint"] = serde_json::json!("x");

@@ -152,7 +152,10 @@ fn a_flush_that_ran_out_of_time_undoes_nothing_and_may_be_repeated() {
         let held = scene.sim.hold(Match::put("data/"));
         write(&writer, b"slow").await;
         assert_eq!(writer.hflush(SOON).await.unwrap_err().status(), Status::TimedOut);
-        assert_eq!(writer.hflush(Some(Duration::ZERO)).await.unwrap_err().status(), Status::TimedOut);
+        assert_eq!(
+            writer.hflush(Some(Duration::ZERO)).await.unwrap_err().status(),
+            Status::TimedOut
+        );
         held.release();
         writer.hflush(LONG).await.expect("acked");
         assert_eq!(scene.content().await, b"slow");

@@ -1,11 +1,14 @@
 //! Writing an append-only file.
 //!
-//! A writer copies bytes into packets of 64 KiB and returns; a task in the background sends them and moves [`FileWriter::acked`]. What is acked is stored, stays,
-//! and is seen by every reader that looks afterwards. What is not acked yet may or may not be stored: after a crash the next writer keeps a prefix of it.
-//! The window (`max_packets`, and the process's `memory_budget`) bounds what is un-acked; beyond it `write` waits.
+//! A writer copies bytes into packets of 64 KiB and returns; a task in the background sends them
+//! and moves [`FileWriter::acked`]. What is acked is stored, stays, and is seen by every reader
+//! that looks afterwards. What is not acked yet may or may not be stored: after a crash the next
+//! writer keeps a prefix of it. The window (`max_packets`, and the process's `memory_budget`)
+//! bounds what is un-acked; beyond it `write` waits.
 //!
-//! A writer is over after the first error that is not about waiting (`Fenced`, `LeaseLost`, `OutcomeUnknown`, `Closed`): that first error is told again by every
-//! later call. `TimedOut` undoes nothing and ends nothing. All methods may be called from any thread at once.
+//! A writer is over after the first error that is not about waiting (`Fenced`, `LeaseLost`,
+//! `OutcomeUnknown`, `Closed`): that first error is told again by every later call. `TimedOut`
+//! undoes nothing and ends nothing. All methods may be called from any thread at once.
 
 use super::client::Wait;
 use crate::base::{Epoch, FilePath, Result};
@@ -25,7 +28,8 @@ pub struct CreateOptions {
     pub overwrite: bool,
 }
 
-/// The one admitted writer of a file. Dropping it without close aborts: the lease is released, the file stays open for recovery.
+/// The one admitted writer of a file. Dropping it without close aborts: the lease is released, the
+/// file stays open for recovery.
 #[derive(Debug)]
 pub struct FileWriter {
     writer: Owned<Writer>,
@@ -34,9 +38,11 @@ pub struct FileWriter {
 }
 
 impl FileWriter {
-    /// Becomes the writer under a lease that is held. The authority is taken over: on any error it was released. Recovery of a file that needs none gives a
-    /// writer that is closed from birth. Errors: `NotFound`, `AlreadyExists`, `Fenced`, `LeaseLost`, `Corrupt` naming the object, `StoreUnavailable`
-    /// (nothing was changed) or `OutcomeUnknown`. Dropping the future cancels nothing: the writer, once there, is dropped.
+    /// Becomes the writer under a lease that is held. The authority is taken over: on any error it
+    /// was released. Recovery of a file that needs none gives a writer that is closed from birth.
+    /// Errors: `NotFound`, `AlreadyExists`, `Fenced`, `LeaseLost`, `Corrupt` naming the object,
+    /// `StoreUnavailable` (nothing was changed) or `OutcomeUnknown`. Dropping the future cancels
+    /// nothing: the writer, once there, is dropped.
     #[doc(hidden)]
     pub async fn open(
         ctx: FileContext,
@@ -49,15 +55,17 @@ impl FileWriter {
         Ok(FileWriter { writer: Owned::new(writer), path, epoch })
     }
 
-    /// Copies bytes into the window, never blocks; takes nothing unless all of it fits now (`WouldBlock`). Any thread; calls are serialised.
-    /// More than a whole window is `InvalidArgument`: it would never fit.
+    /// Copies bytes into the window, never blocks; takes nothing unless all of it fits now
+    /// (`WouldBlock`). Any thread; calls are serialised. More than a whole window is
+    /// `InvalidArgument`: it would never fit.
     #[inline]
     pub fn try_write(&self, bytes: &[u8]) -> Result<()> {
         self.writer.get()?.try_write(bytes)
     }
 
-    /// Copies bytes into the window, waiting for room. Returns how many were taken: all, or fewer with the error that stopped it.
-    /// At most a window of bytes is taken whole or not at all, and stays contiguous among concurrent calls; more than that is taken in parts.
+    /// Copies bytes into the window, waiting for room. Returns how many were taken: all, or fewer
+    /// with the error that stopped it. At most a window of bytes is taken whole or not at all, and
+    /// stays contiguous among concurrent calls; more than that is taken in parts.
     pub async fn write(&self, bytes: &[u8], wait: Wait) -> (usize, Result<()>) {
         match self.writer.get() {
             Ok(writer) => writer.write(bytes, wait).await,
@@ -77,13 +85,15 @@ impl FileWriter {
         }
     }
 
-    /// Waits until every byte written before this call is acked: stored and visible to new readers. With nothing new it sends nothing. After a close it does
-    /// nothing. Errors: `TimedOut` (call again), or why the writer is over ([`FileWriter::acked`] tells how far it got).
+    /// Waits until every byte written before this call is acked: stored and visible to new readers.
+    /// With nothing new it sends nothing. After a close it does nothing. Errors: `TimedOut` (call
+    /// again), or why the writer is over ([`FileWriter::acked`] tells how far it got).
     pub async fn hflush(&self, wait: Wait) -> Result<()> {
         self.writer.get()?.flush(wait).await
     }
 
-    /// As `hflush`, and durable against power failure of the store's own promise: every store here acknowledges only what is durable, so it is the same wait.
+    /// As `hflush`, and durable against power failure of the store's own promise: every store here
+    /// acknowledges only what is durable, so it is the same wait.
     pub async fn hsync(&self, wait: Wait) -> Result<()> {
         self.writer.get()?.flush(wait).await
     }
@@ -108,13 +118,15 @@ impl FileWriter {
         self.path.as_str()
     }
 
-    /// Flushes, finalises the file, releases the lease. After `TimedOut` call again; the first error is told once more. Idempotent.
-    /// From the first call on the writer accepts no bytes. A call after one that told the error is `Ok` and changes nothing.
+    /// Flushes, finalises the file, releases the lease. After `TimedOut` call again; the first
+    /// error is told once more. Idempotent. From the first call on the writer accepts no bytes. A
+    /// call after one that told the error is `Ok` and changes nothing.
     pub async fn close(&self, wait: Wait) -> Result<()> {
         self.writer.get()?.close(wait).await
     }
 
-    /// Stops at once: nothing further is sent, the lease is released in the background, the tail waits for the next writer. Idempotent.
+    /// Stops at once: nothing further is sent, the lease is released in the background, the tail
+    /// waits for the next writer. Idempotent.
     pub fn abort(&self) {
         if let Ok(writer) = self.writer.get() {
             writer.abort();
@@ -153,13 +165,10 @@ pub async fn list(ctx: &FileContext, prefix: &str) -> Result<Vec<FileStat>> {
     Ok(found.iter().map(|(path, manifest)| FileStat::of(path, manifest)).collect())
 }
 
-/// Deletes a file under its lease, which is released. Its former writer is sealed out; a tombstone stays. `NotFound` if there is no such file.
+/// Deletes a file under its lease, which is released. Its former writer is sealed out; a tombstone
+/// stays. `NotFound` if there is no such file.
 #[doc(hidden)]
-pub async fn delete(
-    ctx: FileContext,
-    path: FilePath,
-    authority: Arc<dyn Authority>,
-) -> Result<()> {
+pub async fn delete(ctx: FileContext, path: FilePath, authority: Arc<dyn Authority>) -> Result<()> {
     open_file::open(ctx, path, Mode::Delete, authority).await.map(drop)
 }
 

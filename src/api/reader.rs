@@ -1,6 +1,7 @@
 //! Reading an append-only file, also while it is written.
 //!
-//! A reader sees finalised blocks and the contiguous part of the open tail. It may show bytes that are stored but not acked yet; they are never withdrawn.
+//! A reader sees finalised blocks and the contiguous part of the open tail. It may show bytes that
+//! are stored but not acked yet; they are never withdrawn.
 
 use super::client::Wait;
 use crate::base::{FilePath, Result};
@@ -10,8 +11,9 @@ use crate::drive::fork::Owned;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// A reader bound to one incarnation of a file. What it has shown never shrinks or changes. Never asks the lease.
-/// Any thread, any executor; when the path is deleted or replaced, looking again is `NotFound` for good.
+/// A reader bound to one incarnation of a file. What it has shown never shrinks or changes. Never
+/// asks the lease. Any thread, any executor; when the path is deleted or replaced, looking again is
+/// `NotFound` for good.
 #[derive(Debug)]
 pub struct FileReader {
     reader: Owned<Arc<Reader>>,
@@ -26,8 +28,9 @@ impl FileReader {
         Ok(FileReader { reader: Owned::new(Arc::new(reader)) })
     }
 
-    /// Up to `len` bytes from `offset`: fewer only at the visible end, none beyond it. Damage is `Corrupt` with the object's name.
-    /// Every byte was checked against its checksum. Large ranges fetch up to eight segments at once.
+    /// Up to `len` bytes from `offset`: fewer only at the visible end, none beyond it. Damage is
+    /// `Corrupt` with the object's name. Every byte was checked against its checksum. Large ranges
+    /// fetch up to eight segments at once.
     pub async fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         let reader = Arc::clone(self.reader.get()?);
         on(&reader.context().world.data.clone(), async move { reader.read_at(offset, len).await })
@@ -44,13 +47,15 @@ impl FileReader {
         self.reader.get().is_ok_and(|r| r.view().is_closed())
     }
 
-    /// Looks again; returns the visible length. Three requests for an open file, one for a closed one.
+    /// Looks again; returns the visible length. Three requests for an open file, one for a closed
+    /// one.
     pub async fn refresh(&self) -> Result<u64> {
         let reader = Arc::clone(self.reader.get()?);
         on(&reader.context().world.data.clone(), async move { reader.refresh().await }).await
     }
 
-    /// Follows: returns the visible length once it is at least `length` or the file is closed; `TimedOut` after `wait`.
+    /// Follows: returns the visible length once it is at least `length` or the file is closed;
+    /// `TimedOut` after `wait`.
     pub async fn wait(&self, length: u64, wait: Wait) -> Result<u64> {
         let reader = Arc::clone(self.reader.get()?);
         let ctx = reader.context().clone();

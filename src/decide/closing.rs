@@ -1,12 +1,15 @@
 //! Closing a file: one swap that turns the tail into a block (PROTOCOL §5 W4).
 //!
-//! Question: did my close land? Rule: once it is sent, the handle accepts nothing any more; only the close itself is repeated, and after a missing or
-//! negative answer the manifest is read: closed by *my* writer nonce and identity means done; still my open tail means send it again over the version just
-//! read; anything else means a newer writer shut this one out. Why not go on appending after a failed close: it may land later, and every byte acked after
-//! it lies behind the final block (trap 10). Why not look at `nonce`: a sweep or a compaction rewrites it (trap 22).
+//! Question: did my close land? Rule: once it is sent, the handle accepts nothing any more; only
+//! the close itself is repeated, and after a missing or negative answer the manifest is read:
+//! closed by *my* writer nonce and identity means done; still my open tail means send it again over
+//! the version just read; anything else means a newer writer shut this one out. Why not go on
+//! appending after a failed close: it may land later, and every byte acked after it lies behind the
+//! final block (trap 10). Why not look at `nonce`: a sweep or a compaction rewrites it (trap 22).
 //!
-//! Invariants: `file_close::{a_close_whose_answer_was_lost_is_done_once, nothing_is_accepted_once_close_was_sent}`. What is not here: waiting for acks before
-//! the close is sent (`drive::stream`), the lease's release.
+//! Invariants: `file_close::{a_close_whose_answer_was_lost_is_done_once,
+//! nothing_is_accepted_once_close_was_sent}`. What is not here: waiting for acks before the close
+//! is sent (`drive::stream`), the lease's release.
 
 use super::Answer;
 use crate::base::{Error, Id128, Result, Status, Version, WriterId};
@@ -41,7 +44,8 @@ pub struct Closing {
 }
 
 impl Closing {
-    /// Of the writer `id` with nonce `me`, which acked `end_seq` segments up to file offset `length`.
+    /// Of the writer `id` with nonce `me`, which acked `end_seq` segments up to file offset
+    /// `length`.
     #[must_use]
     pub fn new(path: &str, me: Id128, id: WriterId, end_seq: u64, length: u64) -> Closing {
         Closing { path: path.to_owned(), me, id, end_seq, length }
@@ -64,7 +68,12 @@ impl Closing {
             };
             return Err(self.fenced(what).at(manifest.epoch));
         };
-        let (n, len) = (self.end_seq - tail.base_seq, self.length - tail.offset);
+        let n = self.end_seq.checked_sub(tail.base_seq);
+        let len = self.length.checked_sub(tail.offset);
+        let (Some(n), Some(len)) = (n, len) else {
+            let what = "the manifest's tail begins behind what this writer wrote";
+            return Err(Error::new(Status::Corrupt, what).on(&self.path));
+        };
         manifest.finalise(n, len, None);
         manifest.state = FileState::Closed;
         Ok(Ask::Swap { expect, manifest: Box::new(manifest) })

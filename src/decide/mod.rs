@@ -1,7 +1,9 @@
 //! L2: the decisions, as pure state machines.
 //!
-//! Question: given what was just heard, what is asked next? Rule: a machine takes facts and yields requests as data; it never waits, sends, reads a clock or
-//! draws a random number, so a test sets a state, says one thing and compares the exact answer. Store answers reach it as *landed*, *refused* or *unknown*.
+//! Question: given what was just heard, what is asked next? Rule: a machine takes facts and yields
+//! requests as data; it never waits, sends, reads a clock or draws a random number, so a test sets
+//! a state, says one thing and compares the exact answer. Store answers reach it as *landed*,
+//! *refused* or *unknown*.
 
 pub mod closing;
 pub mod lease;

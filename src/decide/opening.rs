@@ -1,18 +1,25 @@
 //! Becoming the writer of a file: create, append, recover, delete (PROTOCOL §4).
 //!
-//! Question: how does a lease holder of epoch E become the only one whose bytes count? Rule: read the manifest; make sure the epoch is not behind it; prove the
-//! lease before touching somebody else's open tail; seal that tail; then **one swap** of the manifest installs the new writer with a directory of its own.
-//! A refused or unanswered swap starts over from the read, and the nonces found there tell whose it was.
+//! Question: how does a lease holder of epoch E become the only one whose bytes count? Rule: read
+//! the manifest; make sure the epoch is not behind it; prove the lease before touching somebody
+//! else's open tail; seal that tail; then **one swap** of the manifest installs the new writer with
+//! a directory of its own. A refused or unanswered swap starts over from the read, and the nonces
+//! found there tell whose it was.
 //!
-//! Why the obvious rules fail. *"The manifest's epoch is not below mine, so I am fenced"* locks out one's own retry after a lost answer; relaxed, two opens
-//! share a directory and their segments mix: hence (epoch, open) and one directory per open (trap 9). *"I hold the lease"* is only what this process believes:
-//! after its record was deleted, a former holder would seal out the lawful one; hence the touch (trap 26). *"Deleting needs no seal"* lets a former
-//! writer go on acking into a dead file (trap 18). *"Retry the overwrite"* removes the next life of the path too; hence the incarnation is fixed at
-//! the first read (trap 19).
+//! Why the obvious rules fail. *"The manifest's epoch is not below mine, so I am fenced"* locks out
+//! one's own retry after a lost answer; relaxed, two opens share a directory and their segments
+//! mix: hence (epoch, open) and one directory per open (trap 9). *"I hold the lease"* is only what
+//! this process believes: after its record was deleted, a former holder would seal out the lawful
+//! one; hence the touch (trap 26). *"Deleting needs no seal"* lets a former writer go on acking
+//! into a dead file (trap 18). *"Retry the overwrite"* removes the next life of the path too; hence
+//! the incarnation is fixed at the first read (trap 19).
 //!
-//! Invariants: (epoch, open) of the manifest only grows (`file_open::an_older_epoch_raises_its_lease_or_is_fenced`); one operation removes one incarnation
-//! (`file_open::an_overwrite_whose_answer_was_lost_does_not_overwrite_again`); two opens under one epoch never share a directory
-//! (`file_takeover::two_opens_under_one_lease_do_not_mix`). What is not here: sending, back-off, nonces and times (the driver stamps each swap).
+//! Invariants: (epoch, open) of the manifest only grows
+//! (`file_open::an_older_epoch_raises_its_lease_or_is_fenced`); one operation removes one
+//! incarnation (`file_open::an_overwrite_whose_answer_was_lost_does_not_overwrite_again`); two
+//! opens under one epoch never share a directory
+//! (`file_takeover::two_opens_under_one_lease_do_not_mix`). What is not here: sending, back-off,
+//! nonces and times (the driver stamps each swap).
 
 use super::Answer;
 use super::tail::{self, Walk};
@@ -138,7 +145,8 @@ impl Opening {
         self.swapped
     }
 
-    /// Takes one answer; says what to ask next. Errors are final: `NotFound`, `AlreadyExists`, `Fenced`, `Corrupt`.
+    /// Takes one answer; says what to ask next. Errors are final: `NotFound`, `AlreadyExists`,
+    /// `Fenced`, `Corrupt`.
     pub fn hear(&mut self, heard: Heard) -> Result<Ask> {
         match heard {
             Heard::Manifest(found) => self.read(found),
@@ -205,7 +213,8 @@ impl Opening {
         self.admit()
     }
 
-    /// Step 2: the epoch must not be behind, and the lease must be proved before a foreign tail is sealed.
+    /// Step 2: the epoch must not be behind, and the lease must be proved before a foreign tail is
+    /// sealed.
     fn admit(&mut self) -> Result<Ask> {
         let Some((manifest, _)) = &self.seen else { return self.swap() };
         if manifest.epoch > self.epoch && !self.mutant.lacks(Protection::EpochComparison) {
@@ -216,7 +225,8 @@ impl Opening {
             return self.raise_above(manifest.epoch);
         }
         let foreign = manifest.writer != self.me;
-        // With equal epochs the former writer had this very lease, or its record was deleted: only a swap can tell.
+        // With equal epochs the former writer had this very lease, or its record was deleted: only
+        // a swap can tell.
         let contested = manifest.tail.is_some() || manifest.epoch == self.epoch;
         let must_prove = foreign && contested && !self.proved;
         if must_prove && !self.mutant.lacks(Protection::TouchBeforeSeal) {

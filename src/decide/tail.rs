@@ -1,14 +1,19 @@
 //! Sealing the tail another writer left (PROTOCOL §4.3).
 //!
-//! Question: which segments of an open directory are the file, for ever? Rule: the directory gets a *seal*, a create-only object of 64 bytes at the first
-//! position that is not taken. From then on everything below it is the file and nothing at or behind it ever is, however late a request of the former
-//! writer arrives: its position is taken. Why not simply count what a LIST shows: a request in flight lands after the count, its sender is told
-//! "stored", and those bytes are gone (`file_takeover::a_segment_in_flight_is_refused_after_takeover`). Why not stop at the first refusal: a refusal also
-//! comes from a data segment that landed since the LIST; counting it out loses acked bytes (Protection::SealPastData), so the walk goes on one further.
-//! Why not trust names: with a pipeline there may be data *behind* a seal; sizes tell them apart (trap 8, Protection::SealSize).
+//! Question: which segments of an open directory are the file, for ever? Rule: the directory gets a
+//! *seal*, a create-only object of 64 bytes at the first position that is not taken. From then on
+//! everything below it is the file and nothing at or behind it ever is, however late a request of
+//! the former writer arrives: its position is taken. Why not simply count what a LIST shows: a
+//! request in flight lands after the count, its sender is told "stored", and those bytes are gone
+//! (`file_takeover::a_segment_in_flight_is_refused_after_takeover`). Why not stop at the first
+//! refusal: a refusal also comes from a data segment that landed since the LIST; counting it out
+//! loses acked bytes (Protection::SealPastData), so the walk goes on one further. Why not trust
+//! names: with a pipeline there may be data *behind* a seal; sizes tell them apart (trap 8,
+//! Protection::SealSize).
 //!
-//! A segment with damaged content counts as data: a PUT is atomic, so damage is the store's, and cutting there would lose what follows. An object of a size
-//! that nothing of ours has is `Corrupt`: fail closed. What is not here: who may seal (`decide::opening`), sending.
+//! A segment with damaged content counts as data: a PUT is atomic, so damage is the store's, and
+//! cutting there would lose what follows. An object of a size that nothing of ours has is
+//! `Corrupt`: fail closed. What is not here: who may seal (`decide::opening`), sending.
 
 use super::Answer;
 use crate::base::{Error, Mutant, Protection, Result, Status, WriterId};
@@ -82,7 +87,8 @@ impl Walk {
         self.lengths.iter().sum()
     }
 
-    /// Takes one answer; says what to ask next. `Corrupt` for an object of impossible size, `StoreUnsupported` for a LIST that keeps hiding objects.
+    /// Takes one answer; says what to ask next. `Corrupt` for an object of impossible size,
+    /// `StoreUnsupported` for a LIST that keeps hiding objects.
     pub fn hear(&mut self, heard: Heard) -> Result<Ask> {
         let (dir, seq) = (self.dir, self.at);
         match heard {
@@ -139,7 +145,8 @@ impl Walk {
         Ok(Ask::Seal { dir: self.dir, seq: at })
     }
 
-    /// The seal stands at `at`; lengths of segments that landed since the LIST are still to be asked for.
+    /// The seal stands at `at`; lengths of segments that landed since the LIST are still to be
+    /// asked for.
     fn seal_found(&mut self) -> Ask {
         self.sealed = true;
         if self.base + self.count() == self.at { Ask::Done } else { self.begin() }

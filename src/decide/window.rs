@@ -1,17 +1,23 @@
 //! What a writer holds between `write` and `ack`.
 //!
-//! Question: which bytes go out next, and how far is the file durable? Rule: full packets queue up in file order; the streamer takes a run of them as one
-//! segment while fewer than `in_flight` are un-acked; a segment is *acked* only when it and every one before it landed. Acking what landed, in whatever
-//! order, is the obvious rule and loses data: a hole before it lets the next writer seal below the acked bytes (Protection::OrderedAck,
+//! Question: which bytes go out next, and how far is the file durable? Rule: full packets queue up
+//! in file order; the streamer takes a run of them as one segment while fewer than `in_flight` are
+//! un-acked; a segment is *acked* only when it and every one before it landed. Acking what landed,
+//! in whatever order, is the obvious rule and loses data: a hole before it lets the next writer
+//! seal below the acked bytes (Protection::OrderedAck,
 //! `file_write::acks_are_in_order_whatever_lands_first`).
 //!
-//! How large is a segment? An idle stream sends what it has at once, so a lone flush waits for one request only. While requests are out, bytes
-//! collect; the target doubles with each segment that leaves a backlog, up to `segment_max`, and falls back to one packet when the stream runs dry. So small
-//! writes stay quick and a busy stream sends few large requests, without a timer and without a knob.
+//! How large is a segment? An idle stream sends what it has at once, so a lone flush waits for one
+//! request only. While requests are out, bytes collect; the target doubles with each segment that
+//! leaves a backlog, up to `segment_max`, and falls back to one packet when the stream runs dry. So
+//! small writes stay quick and a busy stream sends few large requests, without a timer and without
+//! a knob.
 //!
-//! The two places that block are here as numbers, not as waits: `unacked` against the window's limit (the caller waits), and `in_flight` (the streamer waits).
-//! Invariants: bytes leave in order, once (`file_window::what_goes_in_comes_out_once_in_order`); what waits for a flush is sent whatever the target. What is not
-//! here: the open packet, waking anybody (`drive::buffer`), sending (`drive::stream`).
+//! The two places that block are here as numbers, not as waits: `unacked` against the window's
+//! limit (the caller waits), and `in_flight` (the streamer waits). Invariants: bytes leave in
+//! order, once (`file_window::what_goes_in_comes_out_once_in_order`); what waits for a flush is
+//! sent whatever the target. What is not here: the open packet, waking anybody (`drive::buffer`),
+//! sending (`drive::stream`).
 
 use crate::base::config::PACKET;
 use crate::base::{Mutant, Protection};
@@ -115,9 +121,8 @@ impl Window {
     #[must_use]
     pub fn wants_to_send(&self) -> bool {
         let room = self.flights.len() < self.in_flight;
-        let due = self.flights.is_empty()
-            || self.queued >= self.target
-            || self.flush_to > self.sent;
+        let due =
+            self.flights.is_empty() || self.queued >= self.target || self.flush_to > self.sent;
         room && due && !self.queue.is_empty() && self.next_seq <= SEQ_MAX
     }
 

@@ -1,7 +1,8 @@
 //! Pauses between repeats.
 //!
-//! Rule: decorrelated jitter: each pause is drawn between `FIRST` and three times the one before, at most `LONGEST`. Fixed doubling makes all clients of a store
-//! that was down come back in step. The caller bounds how often.
+//! Rule: decorrelated jitter: each pause is drawn between `FIRST` and three times the one before,
+//! at most `LONGEST`. Fixed doubling makes all clients of a store that was down come back in step.
+//! The caller bounds how often.
 
 use super::world::World;
 use std::time::Duration;

@@ -1,12 +1,15 @@
 //! The memory of all writers of a process, and the packets it is made of.
 //!
-//! Question: may this writer take another 64 KiB? Rule: each writer owns two packets that nobody can take from it, so every writer always gets on; everything
-//! beyond comes out of one process-wide budget and goes back when the bytes are acked. A limit per writer alone is the obvious rule, and a thousand
-//! writers times 37 MiB is 37 GB. Used packets are kept for the next writer (a fresh 64 KiB costs page faults: 28 ns instead of 17 per 100-byte
-//! write), up to a bound.
+//! Question: may this writer take another 64 KiB? Rule: each writer owns two packets that nobody
+//! can take from it, so every writer always gets on; everything beyond comes out of one
+//! process-wide budget and goes back when the bytes are acked. A limit per writer alone is the
+//! obvious rule, and a thousand writers times 37 MiB is 37 GB. Used packets are kept for the next
+//! writer (a fresh 64 KiB costs page faults: 28 ns instead of 17 per 100-byte write), up to a
+//! bound.
 //!
-//! Invariants: `file_backpressure::{a_writer_always_gets_two_packets, the_budget_comes_back_after_ack_error_and_abort}`. What is not here: who waits, and the
-//! window of one writer.
+//! Invariants: `file_backpressure::{a_writer_always_gets_two_packets,
+//! the_budget_comes_back_after_ack_error_and_abort}`. What is not here: who waits, and the window
+//! of one writer.
 
 use crate::base::config::PACKET;
 use bytes::{Bytes, BytesMut};
@@ -66,10 +69,10 @@ impl Budget {
         }
     }
 
-    /// An empty packet.
+    /// A packet at its full length; its bytes are whatever they were.
     pub(crate) fn packet(&self) -> BytesMut {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| BytesMut::with_capacity(PACKET))
+        kept.unwrap_or_else(|| BytesMut::zeroed(PACKET))
     }
 
     /// Keeps acked packets for reuse, where nobody else holds them any more.
@@ -77,8 +80,10 @@ impl Budget {
         let unique = packets.into_iter().filter_map(|p| p.try_into_mut().ok());
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for mut packet in unique {
-            packet.clear();
             if packet.capacity() == PACKET && kept.len() < KEPT_MAX {
+                // Only a packet that was cut short is filled up; a full one keeps its length, and
+                // costs nothing.
+                packet.resize(PACKET, 0);
                 kept.push(packet);
             }
         }

@@ -1,21 +1,26 @@
 //! What the callers of one writer and its streamer share: the open packet, the window, the phase.
 //!
-//! Question: may these bytes be taken, and where do they go? Rule: one short lock; under it bytes are copied into the open packet, a full packet is queued, and
-//! whoever must act is woken after. No await, no clock, no allocation in steady state. Each call's bytes are contiguous because the lock is held for
-//! the copy; a call that had to wait holds a *turn*, and while anybody waits for one, newcomers queue behind instead of slipping in.
+//! Question: may these bytes be taken, and where do they go? Rule: one short lock; under it bytes
+//! are copied into the open packet, a full packet is queued, and whoever must act is woken after.
+//! No await, no clock, no allocation in steady state. Each call's bytes are contiguous because the
+//! lock is held for the copy; a call that had to wait holds a *turn*, and while anybody waits for
+//! one, newcomers queue behind instead of slipping in.
 //!
-//! Phases only go forward: open, closing, closed; or failed with the *first* error, which every later call tells again; or aborted. Every change of phase and
-//! every ack wakes every waiter (PARITY W49): there are few, and a missed wake-up is a hang.
+//! Phases only go forward: open, closing, closed; or failed with the *first* error, which every
+//! later call tells again; or aborted. Every change of phase and every ack wakes every waiter
+//! (PARITY W49): there are few, and a missed wake-up is a hang.
 //!
-//! Invariants: `file_backpressure::{a_blocked_writer_wakes_on_ack_close_error_and_abort, a_write_that_fits_the_window_is_all_or_nothing}`,
-//! `file_write::concurrent_writes_stay_contiguous`. What is not here: sending and acks (`drive::stream`), waiting (`drive::writer`).
+//! Invariants: `file_backpressure::{a_blocked_writer_wakes_on_ack_close_error_and_abort,
+//! a_write_that_fits_the_window_is_all_or_nothing}`,
+//! `file_write::concurrent_writes_stay_contiguous`. What is not here: sending and acks
+//! (`drive::stream`), waiting (`drive::writer`).
 
 use super::budget::{Budget, GUARANTEED};
 use super::packet::fill;
 use crate::base::config::PACKET;
 use crate::base::{Error, Result, Status};
 use crate::decide::window::{Sending, Window};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -37,7 +42,10 @@ pub(crate) enum Phase {
 
 #[derive(Debug)]
 struct State {
+    /// The open packet, at its full length, or empty.
     open: BytesMut,
+    /// How much of it is taken.
+    filled: usize,
     window: Window,
     position: u64,
     charged: usize,
@@ -77,8 +85,14 @@ impl Buffer {
         let position = window.acked();
         // A window above the whole budget could never fill.
         let limit = limit.min((budget.limit() + GUARANTEED) * PACKET).max(GUARANTEED * PACKET);
-        let state =
-            State { open: BytesMut::new(), window, position, charged: 0, phase: Phase::Open };
+        let state = State {
+            open: BytesMut::new(),
+            filled: 0,
+            window,
+            position,
+            charged: 0,
+            phase: Phase::Open,
+        };
         Buffer {
             path: path.to_owned(),
             limit,
@@ -125,9 +139,8 @@ impl Buffer {
             return Ok(false);
         }
         // The common case: it fits into the open packet and does not fill it.
-        if bytes.len() < state.open.capacity() - state.open.len() {
-            fill(&mut state.open, bytes);
-            state.position += bytes.len() as u64;
+        if bytes.len() < state.spare() {
+            state.append(bytes);
             return Ok(true);
         }
         let wake = match self.reserve(&mut state, bytes.len()) {
@@ -156,8 +169,7 @@ impl Buffer {
 
     /// Charges the budget for the packets that `len` more bytes need.
     fn reserve(&self, state: &mut State, len: usize) -> bool {
-        let spare = state.open.capacity() - state.open.len();
-        let fresh = len.saturating_sub(spare).div_ceil(PACKET);
+        let fresh = len.saturating_sub(state.spare()).div_ceil(PACKET);
         let held = state.held() + fresh;
         let more = held.saturating_sub(GUARANTEED).saturating_sub(state.charged);
         if !self.budget.take(more) {
@@ -170,14 +182,12 @@ impl Buffer {
     /// Copies across packet boundaries. Returns whether the streamer has something to do.
     fn turn_over(&self, state: &mut State, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
-            if state.open.capacity() == 0 {
+            if state.open.is_empty() {
                 state.open = self.budget.packet();
             }
-            let spare = PACKET - state.open.len();
-            let (now, later) = bytes.split_at(bytes.len().min(spare));
-            fill(&mut state.open, now);
-            state.position += now.len() as u64;
-            if state.open.len() == PACKET {
+            let (now, later) = bytes.split_at(bytes.len().min(state.spare()));
+            state.append(now);
+            if state.spare() == 0 {
                 state.cut();
             }
             bytes = later;
@@ -185,7 +195,8 @@ impl Buffer {
         state.window.wants_to_send()
     }
 
-    /// Cuts the open packet and asks for everything to be sent. Returns the position to wait for; `None` if nothing is un-acked.
+    /// Cuts the open packet and asks for everything to be sent. Returns the position to wait for;
+    /// `None` if nothing is un-acked.
     pub(crate) fn flush(&self) -> Result<Option<u64>> {
         let mut state = self.lock();
         match &state.phase {
@@ -272,6 +283,7 @@ impl Buffer {
         state.phase = phase;
         let mut free = state.window.drain();
         free.push(std::mem::take(&mut state.open).freeze());
+        state.filled = 0;
         let back = std::mem::take(&mut state.charged);
         drop(state);
         self.budget.recycle(free);
@@ -293,19 +305,34 @@ impl Buffer {
 }
 
 impl State {
+    #[inline]
+    fn spare(&self) -> usize {
+        self.open.len() - self.filled
+    }
+
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        fill(&mut self.open[self.filled..end], bytes);
+        self.filled = end;
+        self.position += bytes.len() as u64;
+    }
+
+    #[inline]
     fn unacked(&self) -> usize {
         (self.position - self.window.acked()) as usize
     }
 
     fn held(&self) -> usize {
-        self.window.packets() + usize::from(self.open.capacity() > 0)
+        self.window.packets() + usize::from(!self.open.is_empty())
     }
 
     /// Queues the open packet, if it holds anything.
     fn cut(&mut self) {
-        if !self.open.is_empty() {
-            let packet: Bytes = std::mem::take(&mut self.open).freeze();
-            self.window.push(packet);
+        if self.filled > 0 {
+            let mut packet = std::mem::take(&mut self.open);
+            packet.truncate(std::mem::take(&mut self.filled));
+            self.window.push(packet.freeze());
         }
     }
 }

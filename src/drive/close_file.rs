@@ -1,7 +1,7 @@
 //! Sending the close (the decisions are `decide::closing`).
 //!
-//! Rule: repeated until known, at most `ack_timeout`; then the outcome is *unknown*, which is what it is. What is not here: the wait for acks before it, the
-//! release after it (`drive::stream`).
+//! Rule: repeated until known, at most `ack_timeout`; then the outcome is *unknown*, which is what
+//! it is. What is not here: the wait for acks before it, the release after it (`drive::stream`).
 
 use super::backoff::Backoff;
 use super::context::is_transient;
@@ -14,7 +14,8 @@ use crate::wire::manifest::Manifest;
 use std::sync::PoisonError;
 use tokio::time::timeout;
 
-/// Closes the file. `false` only of the mutant that gives up after an ambiguous answer. Errors: `Fenced`, `Corrupt`, `OutcomeUnknown`.
+/// Closes the file. `false` only of the mutant that gives up after an ambiguous answer. Errors:
+/// `Fenced`, `Corrupt`, `OutcomeUnknown`.
 pub(crate) async fn close(owner: &Owner, end_seq: u64, length: u64) -> Result<bool> {
     let limit = owner.ctx.config.ack_timeout;
     let mut last = None;

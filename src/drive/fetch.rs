@@ -1,12 +1,15 @@
 //! Fetching verified bytes of one stored object.
 //!
-//! Question: which bytes are asked for, and are they right? Rule: nothing is handed out that was not checked: the header says the object belongs here, and
-//! the checksum of every 64 KiB unit that is touched matches. A reader that goes on where it stopped gets whole segments, several at a time, and the last few are
-//! kept; a reader that jumps gets the units it needs and their checksums, so 100 bytes of a 4 MiB segment cost 64 KiB. Damage is `Corrupt` with the
-//! object's name and the place in the file: never a shorter file, never a repair.
+//! Question: which bytes are asked for, and are they right? Rule: nothing is handed out that was
+//! not checked: the header says the object belongs here, and the checksum of every 64 KiB unit that
+//! is touched matches. A reader that goes on where it stopped gets whole segments, several at a
+//! time, and the last few are kept; a reader that jumps gets the units it needs and their
+//! checksums, so 100 bytes of a 4 MiB segment cost 64 KiB. Damage is `Corrupt` with the object's
+//! name and the place in the file: never a shorter file, never a repair.
 //!
-//! Invariants: `file_read::{a_flipped_byte_in_a_segment_is_corrupt_with_its_name, a_random_read_fetches_units_not_segments}`. What is not here: which
-//! objects make up the file (`drive::view`).
+//! Invariants: `file_read::{a_flipped_byte_in_a_segment_is_corrupt_with_its_name,
+//! a_random_read_fetches_units_not_segments}`. What is not here: which objects make up the file
+//! (`drive::view`).
 
 use super::context::FileContext;
 use super::view::Piece;
@@ -70,7 +73,8 @@ pub(crate) async fn part(
 async fn whole(ctx: &FileContext, piece: &Piece) -> Result<Option<Bytes>> {
     let Some(object) = get(ctx, piece, None).await? else { return Ok(None) };
     let check = !ctx.world.mutant.lacks(Protection::VerifyOnRead);
-    let (header, payload) = segment::decode(&object, &piece.key, check).map_err(|e| at(e, piece))?;
+    let (header, payload) =
+        segment::decode(&object, &piece.key, check).map_err(|e| at(e, piece))?;
     belongs(&header, piece)?;
     Ok(Some(payload))
 }

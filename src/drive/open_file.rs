@@ -1,9 +1,11 @@
 //! Sending what `decide::opening` asks for.
 //!
-//! Question: how does a machine that asks become requests? Rule: each ask is one request; a read that fails is repeated with growing pauses, a swap never is:
-//! its answer, or the lack of one, goes to the machine. The whole is bounded by `ack_timeout`, and runs as a task of its own: a caller that goes away cancels
-//! nothing; the writer nobody waits for is dropped, which releases the lease. On failure the lease is given back here, marked for recovery if a swap of ours
-//! may still land. What is not here: acquiring the lease (the client), the rules.
+//! Question: how does a machine that asks become requests? Rule: each ask is one request; a read
+//! that fails is repeated with growing pauses, a swap never is: its answer, or the lack of one,
+//! goes to the machine. The whole is bounded by `ack_timeout`, and runs as a task of its own: a
+//! caller that goes away cancels nothing; the writer nobody waits for is dropped, which releases
+//! the lease. On failure the lease is given back here, marked for recovery if a swap of ours may
+//! still land. What is not here: acquiring the lease (the client), the rules.
 
 use super::authority::Authority;
 use super::backoff::Backoff;
@@ -35,7 +37,8 @@ pub(crate) enum Start {
     Deleted,
 }
 
-/// Becomes the writer, recovers or deletes. Takes over the authority: on error, or when nothing is left to write, it was released.
+/// Becomes the writer, recovers or deletes. Takes over the authority: on error, or when nothing is
+/// left to write, it was released.
 pub(crate) async fn open(
     ctx: FileContext,
     path: FilePath,
@@ -57,8 +60,7 @@ async fn run(
 ) -> Result<Start> {
     let (me, file_id) = (ctx.world.chance.id(), ctx.world.chance.id());
     let name = path.as_str();
-    let machine =
-        Opening::new(name, mode, authority.epoch(), me, file_id, ctx.world.mutant);
+    let machine = Opening::new(name, mode, authority.epoch(), me, file_id, ctx.world.mutant);
     let mut sender =
         Sender { ctx, path, authority, me, machine, version: None, named_at: 0, last: None };
     match sender.until_open().await {
@@ -129,7 +131,9 @@ impl Sender {
                     Ok(raised) => Heard::Raised(raised),
                     Err(e) => return Err(self.outrun(e)),
                 },
-                Ask::Tail(file_id, ask) => Heard::Tail(self.tail(file_id, ask, &mut backoff).await?),
+                Ask::Tail(file_id, ask) => {
+                    Heard::Tail(self.tail(file_id, ask, &mut backoff).await?)
+                }
                 Ask::Swap { expect, manifest, begins } => {
                     Heard::Swapped(self.swap(expect, *manifest, begins, &mut backoff).await?)
                 }
@@ -238,7 +242,8 @@ impl Sender {
         Ok(())
     }
 
-    /// The manifest has a newer epoch than the lease, and the lease record could not be raised: somebody else holds it.
+    /// The manifest has a newer epoch than the lease, and the lease record could not be raised:
+    /// somebody else holds it.
     fn outrun(&self, cause: Error) -> Error {
         if !cause.status().is_fenced() {
             return cause;

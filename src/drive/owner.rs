@@ -1,19 +1,26 @@
 //! Who a writer is, and sending one segment until it is known where it went (PROTOCOL §5 W2, W3).
 //!
-//! Question: is segment *k* stored? Rule: no answer, or one that tells nothing, means the *same bytes* under the *same number* again, with growing pauses, until
-//! `ack_timeout`: an earlier copy may land at any time, so anything else could put two contents behind one number. A refusal is not believed either: a copy of
-//! our own may have landed without an answer, so the stored header is read, and only an equal one (same writer nonce, number, offset, length, checksum)
-//! counts as stored. Anything else there, a seal or foreign bytes, means a newer holder shut this writer out, for good.
+//! Question: is segment *k* stored? Rule: no answer, or one that tells nothing, means the *same
+//! bytes* under the *same number* again, with growing pauses, until `ack_timeout`: an earlier copy
+//! may land at any time, so anything else could put two contents behind one number. A refusal is
+//! not believed either: a copy of our own may have landed without an answer, so the stored header
+//! is read, and only an equal one (same writer nonce, number, offset, length, checksum) counts as
+//! stored. Anything else there, a seal or foreign bytes, means a newer holder shut this writer out,
+//! for good.
 //!
-//! A seal is kept for at least seven days, so an answer that comes after more than a day is only believed after the manifest named this writer again.
+//! A seal is kept for at least seven days, so an answer that comes after more than a day is only
+//! believed after the manifest named this writer again.
 //!
-//! Invariants: `file_write::{a_segment_whose_answer_was_lost_is_stored_once, a_refusal_by_own_earlier_copy_is_an_ack}`,
-//! `file_takeover::a_refusal_by_a_seal_is_the_end`. What is not here: which segment goes next (`drive::stream`).
+//! Invariants: `file_write::{a_segment_whose_answer_was_lost_is_stored_once,
+//! a_refusal_by_own_earlier_copy_is_an_ack}`, `file_takeover::a_refusal_by_a_seal_is_the_end`. What
+//! is not here: which segment goes next (`drive::stream`).
 
 use super::authority::Authority;
 use super::backoff::Backoff;
 use super::context::FileContext;
-use crate::base::{Epoch, Error, FilePath, Id128, Mono, Protection, Result, Status, Version, WriterId};
+use crate::base::{
+    Epoch, Error, FilePath, Id128, Mono, Protection, Result, Status, Version, WriterId,
+};
 use crate::decide::window::Sending;
 use crate::store::{Outcome, Payload};
 use crate::wire::key;
@@ -24,7 +31,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// After this long without a manifest that named us, an ack needs one (seals of dead incarnations are kept for 7 days).
+/// After this long without a manifest that named us, an ack needs one (seals of dead incarnations
+/// are kept for 7 days).
 const NAMED_FOR: Duration = Duration::from_secs(86_400);
 
 /// The identity under which one handle writes one file.
@@ -43,7 +51,8 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Sends a segment until it is stored. Errors end the writer: `Fenced`, or `OutcomeUnknown` after `ack_timeout`.
+    /// Sends a segment until it is stored. Errors end the writer: `Fenced`, or `OutcomeUnknown`
+    /// after `ack_timeout`.
     pub(crate) async fn put(self: Arc<Owner>, sending: Sending) -> Result<u64> {
         let limit = self.ctx.config.ack_timeout;
         let mut last = None;
@@ -72,7 +81,8 @@ impl Owner {
                 Outcome::Refused if self.lacks(Protection::ForeignCheck) => return Ok(()),
                 Outcome::Refused => match self.look(&key, &header).await {
                     Ok(true) => return self.still_named(last).await,
-                    // Nothing is there: the store refused for another reason (409 of a concurrent request).
+                    // Nothing is there: the store refused for another reason (409 of a concurrent
+                    // request).
                     Ok(false) => {}
                     Err(e) if e.status().is_fenced() => return Err(e),
                     Err(e) => *last = Some(e),
@@ -104,7 +114,9 @@ impl Owner {
         }
         match Header::decode(&found, key) {
             Ok(other) => Err(self.fenced("a newer writer sealed the file", other.by.epoch)),
-            Err(e) => Err(self.fenced("foreign bytes at this writer's place", self.id.epoch).because(e)),
+            Err(e) => {
+                Err(self.fenced("foreign bytes at this writer's place", self.id.epoch).because(e))
+            }
         }
     }
 

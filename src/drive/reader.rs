@@ -1,12 +1,16 @@
 //! Reading a file, also while it is written.
 //!
-//! Question: what does a reader see, and what does looking cost? Rule: a reader is bound to the incarnation it first saw and never asks the lease. What it has
-//! shown never shrinks or changes: a new view is taken only if it is at least as long. A segment that is gone means the manifest moved on (compaction), so the
-//! view is renewed and the same offset tried again; gone under an unchanged manifest is damage. A follower asks for the *next* sequence number (one GET), not for
-//! a LIST, at intervals that grow up to a second and start over with each find; since a file may be closed or moved on without anything appearing
-//! there, the manifest is asked for too, conditionally, after each second look in vain.
+//! Question: what does a reader see, and what does looking cost? Rule: a reader is bound to the
+//! incarnation it first saw and never asks the lease. What it has shown never shrinks or changes: a
+//! new view is taken only if it is at least as long. A segment that is gone means the manifest
+//! moved on (compaction), so the view is renewed and the same offset tried again; gone under an
+//! unchanged manifest is damage. A follower asks for the *next* sequence number (one GET), not for
+//! a LIST, at intervals that grow up to a second and start over with each find; since a file may be
+//! closed or moved on without anything appearing there, the manifest is asked for too,
+//! conditionally, after each second look in vain.
 //!
-//! Invariants: `file_read::*`, `file_follow::*`. What is not here: which bytes are visible (`drive::view`), checking them (`drive::fetch`).
+//! Invariants: `file_read::*`, `file_follow::*`. What is not here: which bytes are visible
+//! (`drive::view`), checking them (`drive::fetch`).
 
 use super::context::{FileContext, is_transient};
 use super::fetch::{self, Kept};
@@ -114,13 +118,11 @@ impl Reader {
             let from = range.start.max(piece.offset) - piece.offset;
             let to = range.end.min(piece.offset + piece.len) - piece.offset;
             async move {
-                let part =
-                    fetch::part(&self.ctx, &self.kept, &piece, from..to, sequential).await?;
+                let part = fetch::part(&self.ctx, &self.kept, &piece, from..to, sequential).await?;
                 part.ok_or_else(|| missing(&piece.key, piece.offset))
             }
         });
-        let mut parts: Vec<Bytes> =
-            stream::iter(parts).buffered(PARALLEL).try_collect().await?;
+        let mut parts: Vec<Bytes> = stream::iter(parts).buffered(PARALLEL).try_collect().await?;
         if parts.len() == 1 {
             return Ok(parts.remove(0));
         }
@@ -200,7 +202,8 @@ impl Reader {
             if view.length() >= length || view.is_closed() {
                 return Ok(view.length());
             }
-            // One whole look first: the view may be old, and asking for segment after segment would take as long as reading.
+            // One whole look first: the view may be old, and asking for segment after segment would
+            // take as long as reading.
             let news = match looked {
                 true => self.poll(&view, in_vain % 2 == 1).await,
                 false => self.refresh().await.map(|_| true),
@@ -221,7 +224,8 @@ impl Reader {
         }
     }
 
-    /// One look for something new: the next segment, or with `manifest` also a new manifest. Returns whether there was.
+    /// One look for something new: the next segment, or with `manifest` also a new manifest.
+    /// Returns whether there was.
     async fn poll(&self, view: &View, manifest: bool) -> Result<bool> {
         let next = if view.sealed { None } else { view.next() };
         if let Some((dir, seq)) = next {

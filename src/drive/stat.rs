@@ -1,6 +1,7 @@
 //! What manifests say: one file's, or those under a prefix.
 //!
-//! Rule: an open file's tail is not looked at here (that takes a LIST each: `drive::view`), so `length` is the finalised length. Tombstones are not files.
+//! Rule: an open file's tail is not looked at here (that takes a LIST each: `drive::view`), so
+//! `length` is the finalised length. Tombstones are not files.
 
 use super::context::FileContext;
 use crate::base::{Error, FilePath, Result, Status};

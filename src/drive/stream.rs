@@ -1,16 +1,20 @@
 //! The streamer: one task per writer that sends what its window offers.
 //!
-//! Question: what is sent when, and who learns of it? Rule: as long as fewer than `in_flight` segments are un-acked, the lease's check is valid and a segment is
-//! due, it is sent; answers move the ack in order. While the lease is *suspended* nothing new goes out (what is out is acked when it lands: acks need no
-//! clock), the lease is proved again and the stream goes on under the same epoch. *Lost* or fenced ends the writer with that error. The task is woken by its
-//! callers when a segment is due, and by its own answers; never by time.
+//! Question: what is sent when, and who learns of it? Rule: as long as fewer than `in_flight`
+//! segments are un-acked, the lease's check is valid and a segment is due, it is sent; answers move
+//! the ack in order. While the lease is *suspended* nothing new goes out (what is out is acked when
+//! it lands: acks need no clock), the lease is proved again and the stream goes on under the same
+//! epoch. *Lost* or fenced ends the writer with that error. The task is woken by its callers when a
+//! segment is due, and by its own answers; never by time.
 //!
-//! A stream of its own per writer is what keeps one hanging request from stalling other files (PARITY W92,
-//! `file_write::a_writer_whose_store_hangs_does_not_stall_others`). Closing is the stream's last act, so a close that lost its caller still ends. If the task is
-//! dropped with its runtime, its writer ends with an error instead of waiting for ever.
+//! A stream of its own per writer is what keeps one hanging request from stalling other files
+//! (PARITY W92, `file_write::a_writer_whose_store_hangs_does_not_stall_others`). Closing is the
+//! stream's last act, so a close that lost its caller still ends. If the task is dropped with its
+//! runtime, its writer ends with an error instead of waiting for ever.
 //!
-//! Invariants: `file_write::nothing_new_is_sent_while_suspended`, `file_write::acks_are_in_order_whatever_lands_first`. What is not here: one segment's
-//! repeats (`drive::owner`), the swap that closes (`drive::close_file`).
+//! Invariants: `file_write::nothing_new_is_sent_while_suspended`,
+//! `file_write::acks_are_in_order_whatever_lands_first`. What is not here: one segment's repeats
+//! (`drive::owner`), the swap that closes (`drive::close_file`).
 
 use super::authority::Validity;
 use super::buffer::{Buffer, Next, Phase};
@@ -21,7 +25,8 @@ use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::sync::Arc;
 
-/// A writer's identity and buffer while its streamer runs. Dropping it aborts the writer: also one that was opened after its caller had gone.
+/// A writer's identity and buffer while its streamer runs. Dropping it aborts the writer: also one
+/// that was opened after its caller had gone.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) owner: Arc<Owner>,
@@ -29,14 +34,16 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Starts the streamer on the data runtime. Its task is not awaited: it ends with the writer, and [`Ending`] tells everybody.
+    /// Starts the streamer on the data runtime. Its task is not awaited: it ends with the writer,
+    /// and [`Ending`] tells everybody.
     pub(crate) fn start(owner: Owner, buffer: Buffer) -> Live {
         let (owner, buffer) = (Arc::new(owner), Arc::new(buffer));
         drop(owner.ctx.world.data.spawn(run(owner.clone(), buffer.clone())));
         Live { owner, buffer }
     }
 
-    /// Ends the writer unless it is over: nothing further is sent, and the lease goes back, marked for recovery.
+    /// Ends the writer unless it is over: nothing further is sent, and the lease goes back, marked
+    /// for recovery.
     pub(crate) fn abort(&self) {
         if self.buffer.end(Phase::Aborted) {
             self.owner.authority.release(true);

@@ -1,13 +1,16 @@
 //! What a reader sees of a file at one moment (PROTOCOL §6).
 //!
-//! Question: which bytes are visible? Rule: the blocks of the manifest, then the data of the open tail up to the first hole or seal. It takes three requests
-//! in this order: manifest, LIST of the tail, manifest again if it changed. The third is the point: between the first two the tail may have been sealed,
-//! compacted and its segments collected, and a reader that trusts the empty LIST loses acked bytes (trap 11). `tail` must be the same in directory, base and
-//! offset; the directory alone is not enough, a checkpoint moves the base. And the file must still be the same incarnation: going on at the same offset in
-//! the next life of a path mixes two files (trap 23).
+//! Question: which bytes are visible? Rule: the blocks of the manifest, then the data of the open
+//! tail up to the first hole or seal. It takes three requests in this order: manifest, LIST of the
+//! tail, manifest again if it changed. The third is the point: between the first two the tail may
+//! have been sealed, compacted and its segments collected, and a reader that trusts the empty LIST
+//! loses acked bytes (trap 11). `tail` must be the same in directory, base and offset; the
+//! directory alone is not enough, a checkpoint moves the base. And the file must still be the same
+//! incarnation: going on at the same offset in the next life of a path mixes two files (trap 23).
 //!
-//! Invariants: `file_read::{a_reader_sees_acked_bytes_through_recovery_and_collection, a_reader_never_goes_on_in_another_incarnation}`. What is not here:
-//! fetching bytes (`drive::fetch`), following (`drive::reader`).
+//! Invariants: `file_read::{a_reader_sees_acked_bytes_through_recovery_and_collection,
+//! a_reader_never_goes_on_in_another_incarnation}`. What is not here: fetching bytes
+//! (`drive::fetch`), following (`drive::reader`).
 
 use super::backoff::Backoff;
 use super::context::{FileContext, is_transient};
@@ -61,11 +64,7 @@ impl View {
 }
 
 /// Looks at a file. `bound` is the incarnation to stay with; another one, or none, is `NotFound`.
-pub(crate) async fn look(
-    ctx: &FileContext,
-    path: &FilePath,
-    bound: Option<u64>,
-) -> Result<View> {
+pub(crate) async fn look(ctx: &FileContext, path: &FilePath, bound: Option<u64>) -> Result<View> {
     let mut backoff = Backoff::default();
     for _ in 0..ROUNDS_MAX {
         let (manifest, version) = same_life(ctx, path, bound, ctx.manifest(path).await?)?;
@@ -128,19 +127,13 @@ fn same_life(
 
 fn same_tail(a: &Option<Tail>, b: &Option<Tail>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => {
-            a.dir == b.dir && a.base_seq == b.base_seq && a.offset == b.offset
-        }
+        (Some(a), Some(b)) => a.dir == b.dir && a.base_seq == b.base_seq && a.offset == b.offset,
         (None, None) => true,
         _ => false,
     }
 }
 
-async fn tail_pieces(
-    ctx: &FileContext,
-    file_id: Id128,
-    tail: &Tail,
-) -> Result<(Vec<Piece>, bool)> {
+async fn tail_pieces(ctx: &FileContext, file_id: Id128, tail: &Tail) -> Result<(Vec<Piece>, bool)> {
     let rows = list_segments(ctx, file_id, tail.dir, tail.base_seq).await?;
     let mut pieces = Vec::with_capacity(rows.len());
     let mut offset = tail.offset;
@@ -177,7 +170,8 @@ pub(crate) async fn block_pieces(
                 pieces.push(Piece { offset, len, key: key.into() });
                 offset += len;
             }
-            // Collected after a compaction, perhaps: the caller looks at the manifest again before it believes this.
+            // Collected after a compaction, perhaps: the caller looks at the manifest again before
+            // it believes this.
             _ if seq != next => return Err(missing(&key, offset)),
             _ => return Err(impossible_size(&key, size, offset)),
         }
@@ -186,12 +180,21 @@ pub(crate) async fn block_pieces(
         let key = key::segment_at(file_id, block.dir, block.first + pieces.len() as u64);
         return Err(missing(&key, offset));
     }
-    if offset == block.offset + block.len { Ok(pieces) } else { by_headers(ctx, block, pieces).await }
+    if offset == block.offset + block.len {
+        Ok(pieces)
+    } else {
+        by_headers(ctx, block, pieces).await
+    }
 }
 
-/// A segment was cut or replaced, since the sizes do not add up. Headers carry their own checksum, so they tell where each segment belongs; the damaged one
-/// fails when it is read, under its own name, and the sound ones around it stay readable.
-async fn by_headers(ctx: &FileContext, block: &Block, mut pieces: Vec<Piece>) -> Result<Vec<Piece>> {
+/// A segment was cut or replaced, since the sizes do not add up. Headers carry their own checksum,
+/// so they tell where each segment belongs; the damaged one fails when it is read, under its own
+/// name, and the sound ones around it stay readable.
+async fn by_headers(
+    ctx: &FileContext,
+    block: &Block,
+    mut pieces: Vec<Piece>,
+) -> Result<Vec<Piece>> {
     let mut offset = block.offset;
     for piece in &mut pieces {
         let range = Some(0..HEADER as u64);
@@ -204,7 +207,8 @@ async fn by_headers(ctx: &FileContext, block: &Block, mut pieces: Vec<Piece>) ->
     Ok(pieces)
 }
 
-/// A segment that must be there is not: `NotFound` of its key, `Corrupt` once the manifest proves not to have moved on.
+/// A segment that must be there is not: `NotFound` of its key, `Corrupt` once the manifest proves
+/// not to have moved on.
 pub(crate) fn missing(key: &str, offset: u64) -> Error {
     let what = format!("it is missing; the file has bytes there from offset {offset}");
     Error::new(Status::NotFound, what).on(key)

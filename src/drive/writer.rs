@@ -1,12 +1,15 @@
 //! A writer's handle: waiting for room, acks and the close.
 //!
-//! Question: who waits for what, and what ends a wait? Rule: a wait registers *before* it looks, so that no wake-up falls between; it ends by ack, error, close,
-//! abort or deadline, and a deadline undoes nothing. A caller that has to wait for room takes a turn; until it is served, others queue behind it, so a large
-//! write is neither torn apart nor starved by small ones. Whoever waits for room first has the open packet sent: bytes that sit in it are un-acked too, and a
-//! window full of them would never drain.
+//! Question: who waits for what, and what ends a wait? Rule: a wait registers *before* it looks, so
+//! that no wake-up falls between; it ends by ack, error, close, abort or deadline, and a deadline
+//! undoes nothing. A caller that has to wait for room takes a turn; until it is served, others
+//! queue behind it, so a large write is neither torn apart nor starved by small ones. Whoever waits
+//! for room first has the open packet sent: bytes that sit in it are un-acked too, and a window
+//! full of them would never drain.
 //!
-//! Invariants: `file_backpressure::*`, `file_close::{close_tells_the_first_error_once, flush_after_close_does_nothing}`. What is not here: the copy
-//! (`drive::buffer`), sending (`drive::stream`), opening (`drive::open_file`).
+//! Invariants: `file_backpressure::*`, `file_close::{close_tells_the_first_error_once,
+//! flush_after_close_does_nothing}`. What is not here: the copy (`drive::buffer`), sending
+//! (`drive::stream`), opening (`drive::open_file`).
 
 use super::authority::Authority;
 use super::buffer::{Buffer, Phase};
@@ -97,11 +100,8 @@ impl Writer {
             return Ok(());
         }
         if bytes.len() > buffer.limit() {
-            let what = format!(
-                "{} bytes, expected at most the window of {}",
-                bytes.len(),
-                buffer.limit()
-            );
+            let what =
+                format!("{} bytes, expected at most the window of {}", bytes.len(), buffer.limit());
             return Err(Error::new(Status::InvalidArgument, what).on(&self.path));
         }
         buffer.flush()?;
@@ -130,12 +130,7 @@ impl Writer {
         (taken, told)
     }
 
-    async fn wait_for_room(
-        &self,
-        buffer: &Buffer,
-        bytes: &[u8],
-        taken: &mut usize,
-    ) -> Result<()> {
+    async fn wait_for_room(&self, buffer: &Buffer, bytes: &[u8], taken: &mut usize) -> Result<()> {
         let _waiting = Waiting::new(&self.waiting);
         let _turn = self.turn.acquire().await;
         let whole = bytes.len() <= buffer.limit();

@@ -1,7 +1,8 @@
 //! A lease without a lease: the answers a test wants its writers to hear.
 //!
-//! Several authorities may share one [`SimLease`], the record: the last one granted is its holder, and only the holder's touch and raise succeed, as with the real
-//! record (`PROTOCOL` §3.4, §4.2). What is not here: time; a test says when an authority is suspended or lost.
+//! Several authorities may share one [`SimLease`], the record: the last one granted is its holder,
+//! and only the holder's touch and raise succeed, as with the real record (`PROTOCOL` §3.4, §4.2).
+//! What is not here: time; a test says when an authority is suspended or lost.
 
 use crate::base::{Epoch, Error, Result, Status};
 use crate::drive::authority::{Authority, Validity};

@@ -1,12 +1,16 @@
 //! The manifest: what a file is, as one swapped record (PROTOCOL §2).
 //!
-//! Question: which bytes are the file, and who may add to them? Rule: everything a reader or the next writer must know is in this one record, and it
-//! only changes by a swap of the version read. `writer` says who owns the tail and changes only when the tail does; `nonce` is fresh in every write. The
-//! obvious single nonce breaks when anybody else rewrites the record (compaction, a sweep): the live writer no longer finds itself and gives up (trap 22).
+//! Question: which bytes are the file, and who may add to them? Rule: everything a reader or the
+//! next writer must know is in this one record, and it only changes by a swap of the version read.
+//! `writer` says who owns the tail and changes only when the tail does; `nonce` is fresh in every
+//! write. The obvious single nonce breaks when anybody else rewrites the record (compaction, a
+//! sweep): the live writer no longer finds itself and gives up (trap 22).
 //!
-//! Invariants: a field we do not know survives a rewrite (`file_wire::a_manifest_keeps_fields_it_does_not_know`); a record that contradicts itself is
-//! `Corrupt` with its key, never repaired (`file_wire::a_manifest_that_contradicts_itself_is_corrupt`); a newer version is refused by name. What is not
-//! here: which change is allowed when (`decide::tail`, `decide::close`).
+//! Invariants: a field we do not know survives a rewrite
+//! (`file_wire::a_manifest_keeps_fields_it_does_not_know`); a record that contradicts itself is
+//! `Corrupt` with its key, never repaired
+//! (`file_wire::a_manifest_that_contradicts_itself_is_corrupt`); a newer version is refused by
+//! name. What is not here: which change is allowed when (`decide::tail`, `decide::close`).
 
 use crate::base::{Epoch, Error, Id128, Result, Status, WriterId};
 use bytes::Bytes;

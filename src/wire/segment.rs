@@ -1,21 +1,26 @@
 //! Segments: how a run of bytes, a seal, a block and an index look in the store.
 //!
-//! Question: given an object's bytes, whose are they, where do they belong, and are they whole? Rule: every object begins with one 64-byte header that
-//! says so and is checked by itself; a data payload is followed by one CRC-32C for each 64 KiB of it, so that a reader can verify the part it needs. The
-//! payload's length follows from the object's size as well as from the header, and the two must agree. The obvious rule, one checksum of the
-//! whole, forces a reader of 100 bytes to fetch 4 MiB. A seal is the header alone: exactly 64 bytes, while data has at least 69. So the *sizes* in a LIST
-//! tell them apart and a recoverer needs no GET (PROTOCOL trap 8).
+//! Question: given an object's bytes, whose are they, where do they belong, and are they whole?
+//! Rule: every object begins with one 64-byte header that says so and is checked by itself; a data
+//! payload is followed by one CRC-32C for each 64 KiB of it, so that a reader can verify the part
+//! it needs. The payload's length follows from the object's size as well as from the header, and
+//! the two must agree. The obvious rule, one checksum of the whole, forces a reader of 100 bytes to
+//! fetch 4 MiB. A seal is the header alone: exactly 64 bytes, while data has at least 69. So the
+//! *sizes* in a LIST tell them apart and a recoverer needs no GET (PROTOCOL trap 8).
 //!
 //! ```text
 //!  0 magic "tnre"   4 version   5 kind   6 zero[2]   8 epoch   16 seq   24 file offset
 //! 32 payload length             40 open              44 writer nonce[16]           60 crc32c of bytes 0..60
 //! ```
-//! Numbers are little-endian; the nonce is big-endian, as it is written in names. The header does not carry the payload's checksum: one writer sends one
-//! payload for one sequence number, ever, so an equal header means an equal segment.
+//! Numbers are little-endian; the nonce is big-endian, as it is written in names. The header does
+//! not carry the payload's checksum: one writer sends one payload for one sequence number, ever, so
+//! an equal header means an equal segment.
 //!
-//! Invariants: a flipped byte anywhere is noticed (`file_wire::every_flipped_byte_of_a_segment_is_noticed`); encoding copies no payload
+//! Invariants: a flipped byte anywhere is noticed
+//! (`file_wire::every_flipped_byte_of_a_segment_is_noticed`); encoding copies no payload
 //! (`file_wire::encoding_hands_the_packets_through_untouched`); packet boundaries leave no trace
-//! (`file_wire::the_bytes_do_not_depend_on_how_they_were_packed`). What is not here: keys (`wire::key`), which segment is effective (`decide::tail`).
+//! (`file_wire::the_bytes_do_not_depend_on_how_they_were_packed`). What is not here: keys
+//! (`wire::key`), which segment is effective (`decide::tail`).
 
 use crate::base::{Epoch, Error, Id128, Result, Status, WriterId};
 use bytes::Bytes;
@@ -123,7 +128,8 @@ pub fn seal(by: WriterId, nonce: Id128, seq: u64, offset: u64) -> Bytes {
     Bytes::copy_from_slice(&header.encode())
 }
 
-/// The pieces of a data object, in order: header, packets as they are, checksum table. `header.len` must be the packets' total.
+/// The pieces of a data object, in order: header, packets as they are, checksum table. `header.len`
+/// must be the packets' total.
 #[must_use]
 pub fn encode(header: &Header, packets: &[Bytes]) -> Vec<Bytes> {
     debug_assert_eq!(header.len, packets.iter().map(|p| p.len() as u64).sum::<u64>());
@@ -176,7 +182,8 @@ pub fn unit_ranges(units: &Range<u64>, len: u64) -> (Range<u64>, Range<u64>) {
     (payload, table)
 }
 
-/// Verifies whole units against their checksums. The error names the first bad byte range by its offset in the file: `at` is where the first unit belongs.
+/// Verifies whole units against their checksums. The error names the first bad byte range by its
+/// offset in the file: `at` is where the first unit belongs.
 pub fn verify(units: &[u8], table: &[u8], key: &str, at: u64) -> Result<()> {
     let expected = (units.len() as u64).div_ceil(UNIT) * 4;
     if table.len() as u64 != expected {
@@ -186,7 +193,8 @@ pub fn verify(units: &[u8], table: &[u8], key: &str, at: u64) -> Result<()> {
     for (i, (unit, crc)) in units.chunks(UNIT as usize).zip(table.chunks_exact(4)).enumerate() {
         if crc32c(unit).to_le_bytes() != crc {
             let from = at + i as u64 * UNIT;
-            let what = format!("bad checksum in bytes {from}..{} of the file", from + unit.len() as u64);
+            let what =
+                format!("bad checksum in bytes {from}..{} of the file", from + unit.len() as u64);
             return Err(corrupt(key, what));
         }
     }
@@ -226,7 +234,9 @@ pub fn encode_index(header: &Header, lengths: &[u32]) -> Bytes {
 pub fn decode_index(object: &[u8], n: u64, key: &str) -> Result<Vec<u32>> {
     let header = Header::decode(object, key)?;
     let body = &object[HEADER..];
-    if header.kind != SegmentKind::Index || Some(body.len() as u64) != n.checked_mul(4).and_then(|b| b.checked_add(4)) {
+    if header.kind != SegmentKind::Index
+        || Some(body.len() as u64) != n.checked_mul(4).and_then(|b| b.checked_add(4))
+    {
         let what = format!("{:?} of {} bytes, expected {n} lengths", header.kind, object.len());
         return Err(corrupt(key, what));
     }
@@ -243,7 +253,8 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// One CRC-32C for each 64 KiB of the payload, whatever pieces it comes in. A piece that is a whole unit, the common case, takes the short way.
+/// One CRC-32C for each 64 KiB of the payload, whatever pieces it comes in. A piece that is a whole
+/// unit, the common case, takes the short way.
 fn table(packets: &[Bytes]) -> Vec<u8> {
     let total: usize = packets.iter().map(Bytes::len).sum();
     let mut out = Vec::with_capacity(total.div_ceil(UNIT as usize) * 4);

@@ -114,7 +114,8 @@ pub async fn settle() {
     }
 }
 
-/// Runs `check` with everything in place, where it must hold, and without `protection`, where it must fail: a check that cannot fail does not count.
+/// Runs `check` with everything in place, where it must hold, and without `protection`, where it
+/// must fail: a check that cannot fail does not count.
 pub fn holds_only_with<F: Future<Output = ()>>(
     protection: Protection,
     check: impl Fn(Option<Protection>) -> F,
