@@ -8,7 +8,6 @@ use crate::drive::session::SessionCore;
 use crate::drive::task::run_on;
 use crate::wire::key;
 use crate::wire::lease::LeaseState;
-use std::sync::Arc;
 use std::time::Duration;
 
 impl Client {

@@ -26,11 +26,26 @@ const LISTS_MAX: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// A LIST of the directory from this sequence number.
-    List { dir: WriterId, from: u64 },
+    List {
+        /// Whose directory.
+        dir: WriterId,
+        /// From where on.
+        from: u64,
+    },
     /// A create-only PUT of a seal.
-    Seal { dir: WriterId, seq: u64 },
+    Seal {
+        /// Whose directory.
+        dir: WriterId,
+        /// At which position.
+        seq: u64,
+    },
     /// What is at this position?
-    Look { dir: WriterId, seq: u64 },
+    Look {
+        /// Whose directory.
+        dir: WriterId,
+        /// At which position.
+        seq: u64,
+    },
     /// Nothing more.
     Done,
 }
@@ -45,7 +60,10 @@ pub enum Heard {
     /// There is nothing at the position.
     LookedAbsent,
     /// There is an object of this many bytes, or more.
-    LookedAt { size: u64 },
+    LookedAt {
+        /// Its bytes, at least.
+        size: u64,
+    },
 }
 
 /// The walk over one directory.

@@ -66,10 +66,6 @@ impl Writer {
         })
     }
 
-    pub(crate) fn path(&self) -> &FilePath {
-        &self.path
-    }
-
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }

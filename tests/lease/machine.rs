@@ -266,7 +266,7 @@ fn a_record_that_moved_is_judged_anew() {
 fn a_missing_session_is_waited_out_by_the_own_clock() {
     guarded(Protection::MissingWait, |mutant| {
         let mut b = Bench::new(mutant);
-        let mut missing_at = |b: &mut Bench, ms: u64| {
+        let missing_at = |b: &mut Bench, ms: u64| {
             b.now = ms;
             b.found(held_by_rival(), 1);
             let step = b.next();
