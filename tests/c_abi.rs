@@ -238,3 +238,25 @@ fn fork_leaves_the_child_without_authority() {
 fn misuse_is_a_status() {
     passes("misuse", memory);
 }
+
+#[test]
+fn threads_share_a_file_and_race_its_free() {
+    passes("threads", memory);
+}
+
+/// Slow, and needs valgrind: `cargo test --test c_abi -- --ignored`.
+#[test]
+#[ignore = "a minute of valgrind; the long checks run it"]
+fn valgrind_finds_nothing_in_misuse_and_threads() {
+    for name in ["misuse", "threads", "basic"] {
+        let place = tempfile::tempdir().unwrap();
+        let program = compile(&root().join(format!("tests/c/{name}.c")), place.path());
+        let quiet = ["-q", "--error-exitcode=9", "--leak-check=full"];
+        run(Command::new("valgrind")
+            .args(quiet)
+            .args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"])
+            .arg(program)
+            .arg("memory://c-abi")
+            .env("LD_LIBRARY_PATH", libraries()));
+    }
+}

@@ -62,8 +62,8 @@ fn expected(magic: u32, address: usize) -> u64 {
     u64::from(magic) << 32 | fork_bits() | (address % CELL) as u64
 }
 
-/// The process's generation as the middle of a word: 24 bits are enough, since it only has to differ
-/// from the ancestors'.
+/// The process's generation as the middle of a word: 24 bits are enough, since it only has to
+/// differ from the ancestors'.
 #[inline]
 fn fork_bits() -> u64 {
     (fork::generation() & 0x00FF_FFFF) << 8

@@ -214,7 +214,7 @@ pub unsafe extern "C" fn tenure_file_writev(
 /// # Safety
 /// `slices` is NULL or points at `n` slices, each with `len` readable bytes.
 unsafe fn gather(slices: *const tenure_slice, n: usize) -> Result<Vec<u8>> {
-    let size = n.checked_mul(size_of::<tenure_slice>()).unwrap_or(usize::MAX);
+    let size = n.saturating_mul(size_of::<tenure_slice>());
     args::check_span("slices", slices.cast(), size)?;
     if n == 0 {
         return Ok(Vec::new());
@@ -292,8 +292,8 @@ pub unsafe extern "C" fn tenure_file_epoch(file: *const tenure_file) -> u64 {
     fact(0, || handle::with(file, |f| Ok(f.writer.epoch().0)))
 }
 
-/// Flushes, finalises the file and releases its lease. The handle stays valid and is still to be
-/// freed. Idempotent.
+/// Flushes and finalises the file; its lease is let go right after, in the background. The handle
+/// stays valid and is still to be freed. Idempotent.
 ///
 /// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; the error that ended
 /// the writer, if one did. Blocks up to `timeout_ms`; any thread.

@@ -21,6 +21,13 @@ pub(super) fn limit(timeout_ms: i64) -> Wait {
     u64::try_from(timeout_ms).ok().map(Duration::from_millis)
 }
 
+/// The clock of condition variables, which a caller's patience is measured on. Nothing is decided on
+/// it: a lease's validity is the business of `base::Clock`.
+#[allow(clippy::disallowed_methods, reason = "a condition variable waits on this clock alone")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Wakes one sleeping thread. A wake that comes first is kept.
 #[derive(Default)]
 struct Bell {
@@ -42,7 +49,7 @@ impl Bell {
                 rung = self.condition.wait(rung).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
+            let Some(left) = deadline.checked_duration_since(now()) else { return false };
             let woken = self.condition.wait_timeout(rung, left);
             rung = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -71,7 +78,7 @@ pub(super) fn complete_within<T>(
     future: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     // A deadline past what the clock can tell is for ever.
-    let deadline = limit(timeout_ms).and_then(|wait| Instant::now().checked_add(wait));
+    let deadline = limit(timeout_ms).and_then(|wait| now().checked_add(wait));
     run(future, deadline).unwrap_or_else(|| {
         Err(Error::new(Status::TimedOut, format!("no answer within {timeout_ms} ms")))
     })
