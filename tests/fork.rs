@@ -59,10 +59,9 @@ fn a_child_is_refused_frees_quietly_and_can_open_its_own_client() {
         }
     });
     assert_eq!(code, 0);
-    let again = block_on(Client::connect(&url, Config::default()).unwrap().inspect(
-        tenure::Kind::Lease,
-        "r",
-    ))
+    let again = block_on(
+        Client::connect(&url, Config::default()).unwrap().inspect(tenure::Kind::Lease, "r"),
+    )
     .unwrap();
     assert!(again.held && again.epoch == before);
 }

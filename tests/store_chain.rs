@@ -1,7 +1,9 @@
-//! The chain between real processes: sixteen of them count on one register of a directory while some are stopped wherever they happen to be.
+//! The chain between real processes: sixteen of them count on one register of a directory while
+//! some are stopped wherever they happen to be.
 //!
-//! The test binary starts itself again as a child (`counter_child` with `TENURE_CHAIN_DIR`). Children tell each attempt on their standard output, and the
-//! parent is driven by these lines: no test here sleeps. The history stays whole, because nothing is collected within 60 s.
+//! The test binary starts itself again as a child (`counter_child` with `TENURE_CHAIN_DIR`).
+//! Children tell each attempt on their standard output, and the parent is driven by these lines: no
+//! test here sleeps. The history stays whole, because nothing is collected within 60 s.
 #![allow(missing_docs, unsafe_code)]
 
 use bytes::Bytes;
@@ -101,7 +103,8 @@ impl Drop for Children {
     }
 }
 
-/// Lets them count; every third line stops somebody else. Returns what was told of each operation, and how often somebody was stopped.
+/// Lets them count; every third line stops somebody else. Returns what was told of each operation,
+/// and how often somebody was stopped.
 fn run(dir: &str) -> (HashMap<String, String>, usize) {
     let (lines, told) = mpsc::channel();
     let children: Vec<Child> = (0..CHILDREN).map(|name| start(dir, name, lines.clone())).collect();

@@ -176,7 +176,8 @@ async fn memory_and_directories_pass_with_a_fine_grain() {
     }
 }
 
-/// With `TENURE_TEST_URL` (and `TENURE_TEST_STORE`) as in `store_contract`; `TENURE_TEST_REFUSED=property,…` if it must be refused.
+/// With `TENURE_TEST_URL` (and `TENURE_TEST_STORE`) as in `store_contract`;
+/// `TENURE_TEST_REFUSED=property,…` if it must be refused.
 #[tokio::test]
 async fn a_bucket_is_judged() {
     let Ok(url) = std::env::var("TENURE_TEST_URL") else { return };

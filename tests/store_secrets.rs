@@ -1,4 +1,5 @@
-//! What is secret stays secret: no key, token, signature or password of a store reaches an error's text, its chain, or any `Debug`.
+//! What is secret stays secret: no key, token, signature or password of a store reaches an error's
+//! text, its chain, or any `Debug`.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpListener;

@@ -11,7 +11,8 @@ use crate::wire::lease::LeaseState;
 use std::time::Duration;
 
 impl Client {
-    /// What the record of a resource says now. Needs no session and no write permission. `NotFound` if nobody ever held it; `Corrupt` if it is damaged.
+    /// What the record of a resource says now. Needs no session and no write permission. `NotFound`
+    /// if nobody ever held it; `Corrupt` if it is damaged.
     pub async fn inspect(&self, kind: Kind, name: &str) -> Result<LeaseInfo> {
         let key = key::lease(&Resource::new(kind, name)?);
         let (core, control) = self.on_control()?;
@@ -22,7 +23,8 @@ impl Client {
         run_on(&control, work).await
     }
 
-    /// Every lease record, of one kind or of all, in order of kind and name. One LIST a kind and two GETs a lease.
+    /// Every lease record, of one kind or of all, in order of kind and name. One LIST a kind and
+    /// two GETs a lease.
     pub async fn leases(&self, kind: Option<Kind>) -> Result<Vec<LeaseInfo>> {
         let (core, control) = self.on_control()?;
         let work = async move {
@@ -37,9 +39,11 @@ impl Client {
         run_on(&control, work).await
     }
 
-    /// Takes a lease away from a holder that showed no life for `observe`: neither its record nor its session may move in that time, or the call
-    /// ends with `LeaseHeld`. A released lease is left alone. The old holder is told by a notice and may believe in itself until its next renewal; what it
-    /// writes meanwhile is fenced. `note` is kept in the record. Idempotent; `OutcomeUnknown` if the store would not say.
+    /// Takes a lease away from a holder that showed no life for `observe`: neither its record nor
+    /// its session may move in that time, or the call ends with `LeaseHeld`. A released lease is
+    /// left alone. The old holder is told by a notice and may believe in itself until its next
+    /// renewal; what it writes meanwhile is fenced. `note` is kept in the record. Idempotent;
+    /// `OutcomeUnknown` if the store would not say.
     pub async fn break_lease(
         &self,
         kind: Kind,

@@ -1,7 +1,8 @@
 //! A client: one process's connection to one base URL, owning one session.
 //!
-//! Question: what does a program hold? Rule: opening sends nothing (a reader needs read permission only); the session, and the probe of the store, start with the
-//! first acquire, create or append; the last clone dropped closes in the background.
+//! Question: what does a program hold? Rule: opening sends nothing (a reader needs read permission
+//! only); the session, and the probe of the store, start with the first acquire, create or append;
+//! the last clone dropped closes in the background.
 
 use super::lease::Lease;
 use crate::base::{Config, Error, Event, Kind, Resource, Result, Status};
@@ -53,7 +54,8 @@ pub(super) struct Inner {
 }
 
 impl Client {
-    /// Connects. Checks URL and configuration, sends nothing. Errors: `InvalidArgument` naming key, value and allowed range. Does not block.
+    /// Connects. Checks URL and configuration, sends nothing. Errors: `InvalidArgument` naming key,
+    /// value and allowed range. Does not block.
     pub async fn open(url: &str, config: Config) -> Result<Client> {
         Client::connect(url, config)
     }
@@ -81,7 +83,8 @@ impl Client {
         Client::assemble(world, store, config, None)
     }
 
-    /// What a call needs to run on the control runtime; refused in a forked child, whose runtimes do not exist.
+    /// What a call needs to run on the control runtime; refused in a forked child, whose runtimes
+    /// do not exist.
     pub(super) fn on_control(&self) -> Result<(Arc<SessionCore>, Handle)> {
         let core = Arc::clone(&self.inner.core);
         core.own_process()?;
@@ -131,7 +134,8 @@ impl Client {
         &self.inner.core.store.name
     }
 
-    /// What a contender adds to a holder's soft limit, as the probe measured this store (a default before the first acquire).
+    /// What a contender adds to a holder's soft limit, as the probe measured this store (a default
+    /// before the first acquire).
     #[must_use]
     pub fn guard(&self) -> Duration {
         self.inner.core.guard()
@@ -145,7 +149,8 @@ impl Client {
 
     /// Acquires the bare lease `name`, waiting for its holder up to `wait`.
     ///
-    /// Errors: `LeaseHeld` with holder, epoch and retry-after; `TimedOut` if the store was too slow; `StoreUnsupported` naming the property; others as the store tells.
+    /// Errors: `LeaseHeld` with holder, epoch and retry-after; `TimedOut` if the store was too
+    /// slow; `StoreUnsupported` naming the property; others as the store tells.
     pub async fn acquire(&self, name: &str, wait: Wait) -> Result<Lease> {
         let resource = Resource::new(Kind::Lease, name)?;
         let (core, control) = self.on_control()?;
@@ -180,13 +185,15 @@ impl Client {
         run_on(&control, work).await.ok().flatten()
     }
 
-    /// A descriptor that is readable while events are queued; -1 if the system had none left. Owned by the client: do not close it.
+    /// A descriptor that is readable while events are queued; -1 if the system had none left. Owned
+    /// by the client: do not close it.
     #[must_use]
     pub fn event_fd(&self) -> std::os::fd::RawFd {
         self.inner.core.events.descriptor()
     }
 
-    /// Releases every lease, ends the session and waits for both, at most `wait`. Idempotent. `TimedOut`: it goes on in the background; call again.
+    /// Releases every lease, ends the session and waits for both, at most `wait`. Idempotent.
+    /// `TimedOut`: it goes on in the background; call again.
     pub async fn close(&self, wait: Wait) -> Result<()> {
         if self.is_forked() {
             return Ok(());

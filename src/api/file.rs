@@ -103,7 +103,8 @@ impl FileWriter {
         self.writer.get().map_or(0, Writer::position)
     }
 
-    /// File length up to which every byte is acked. Goes on answering after the writer is over; 0 in a forked child.
+    /// File length up to which every byte is acked. Goes on answering after the writer is over; 0
+    /// in a forked child.
     pub fn acked(&self) -> u64 {
         self.writer.get().map_or(0, Writer::acked)
     }

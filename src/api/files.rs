@@ -1,12 +1,12 @@
 //! Files by path: becoming a writer, reading, looking.
 //!
-//! Rule: a writer's lease is acquired first and handed to the file code, which releases it on every error; readers and lookers ask no lease and need read
-//! permission only.
+//! Rule: a writer's lease is acquired first and handed to the file code, which releases it on every
+//! error; readers and lookers ask no lease and need read permission only.
 
+use super::Client;
 use super::client::Wait;
 use super::file::{self, CreateOptions, FileStat, FileWriter};
 use super::reader::FileReader;
-use super::Client;
 use crate::base::{FilePath, Result};
 use crate::decide::opening::Mode;
 use crate::drive::budget::Budget;
@@ -22,7 +22,8 @@ static BUDGET: PerProcess<Arc<Budget>> = PerProcess::new();
 impl Client {
     /// Creates a file and becomes its writer, waiting for a holder of its lease up to `wait`.
     ///
-    /// Errors: `AlreadyExists` unless `options.overwrite`; `LeaseHeld` with holder, epoch and retry-after; `Fenced` or `LeaseLost` if the lease went while opening.
+    /// Errors: `AlreadyExists` unless `options.overwrite`; `LeaseHeld` with holder, epoch and
+    /// retry-after; `Fenced` or `LeaseLost` if the lease went while opening.
     pub async fn create(
         &self,
         path: &str,
@@ -33,12 +34,14 @@ impl Client {
         self.write(path, Mode::Create { overwrite: options.overwrite }, wait).await
     }
 
-    /// Becomes the writer of an existing file, sealing and finalising the tail its former writer left. Errors: `NotFound`, else as [`Client::create`].
+    /// Becomes the writer of an existing file, sealing and finalising the tail its former writer
+    /// left. Errors: `NotFound`, else as [`Client::create`].
     pub async fn append(&self, path: &str, wait: Wait) -> Result<FileWriter> {
         self.write(FilePath::new(path)?, Mode::Append, wait).await
     }
 
-    /// Opens a file for reading. Never asks the lease, never waits for a writer. Errors: `NotFound`, `Corrupt` naming the object.
+    /// Opens a file for reading. Never asks the lease, never waits for a writer. Errors:
+    /// `NotFound`, `Corrupt` naming the object.
     pub async fn open_file(&self, path: &str) -> Result<FileReader> {
         let (path, ctx) = (FilePath::new(path)?, self.files_context()?);
         let data = ctx.world.data.clone();
@@ -52,7 +55,8 @@ impl Client {
         run_on(&data, async move { file::stat(&ctx, &path).await }).await
     }
 
-    /// All files whose path starts with `prefix` (empty: all), in path order. One LIST and one GET a file.
+    /// All files whose path starts with `prefix` (empty: all), in path order. One LIST and one GET
+    /// a file.
     pub async fn files(&self, prefix: &str) -> Result<Vec<FileStat>> {
         let (prefix, ctx) = (prefix.to_owned(), self.files_context()?);
         let data = ctx.world.data.clone();

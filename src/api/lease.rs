@@ -1,7 +1,7 @@
 //! A held bare lease, and what a lease's record tells everybody.
 
 use super::client::Wait;
-use crate::base::{Epoch, Kind, Result, Wall};
+use crate::base::{Epoch, Error, Kind, Result, Status, Wall};
 use crate::drive::authority::{Authority, Validity};
 use crate::drive::held::Held;
 use crate::drive::task::run_on;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// A held lease. Dropping it releases it in the background; a paused process finds out by [`Lease::check`], never by an error on somebody else's store.
+/// A held lease. Dropping it releases it in the background; a paused process finds out by
+/// [`Lease::check`], never by an error on somebody else's store.
 #[derive(Debug)]
 pub struct Lease {
     held: Arc<Held>,
@@ -21,7 +22,8 @@ impl Lease {
         Lease { held: Arc::new(held), control }
     }
 
-    /// The fencing token: larger than every token given out before for this resource. Memory only; any thread.
+    /// The fencing token: larger than every token given out before for this resource. Memory only;
+    /// any thread.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.held.epoch()
@@ -33,14 +35,16 @@ impl Lease {
         self.held.resource().name()
     }
 
-    /// May I still say yes, here, now? Memory and one clock read; lock-free; any thread. A suspended answer starts a touch in the background, so that a later check
-    /// may be valid again under the same epoch.
+    /// May I still say yes, here, now? Memory and one clock read; lock-free; any thread. A
+    /// suspended answer starts a touch in the background, so that a later check may be valid again
+    /// under the same epoch.
     #[must_use]
     pub fn check(&self) -> Validity {
         self.held.check()
     }
 
-    /// How much longer [`Lease::check`] stays valid without another renewal; zero unless valid. Memory only; any thread.
+    /// How much longer [`Lease::check`] stays valid without another renewal; zero unless valid.
+    /// Memory only; any thread.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         match self.check() {
@@ -51,18 +55,20 @@ impl Lease {
 
     /// Why it is lost, once it is.
     #[must_use]
-    pub fn loss(&self) -> Option<crate::Error> {
+    pub fn loss(&self) -> Option<Error> {
         self.held.loss()
     }
 
-    /// Waits until [`Lease::check`] is valid, touching if needed. Errors: `TimedOut`, or why it is lost for good.
+    /// Waits until [`Lease::check`] is valid, touching if needed. Errors: `TimedOut`, or why it is
+    /// lost for good.
     pub async fn wait_valid(&self, wait: Wait) -> Result<()> {
         self.held.own_process()?;
         let held = Arc::clone(&self.held);
         run_on(&self.control, async move { within(wait, held.wait_valid()).await }).await
     }
 
-    /// Gives it up and waits until the store knows, so that the next contender need not wait. Idempotent. `TimedOut`: it goes on in the background.
+    /// Gives it up and waits until the store knows, so that the next contender need not wait.
+    /// Idempotent. `TimedOut`: it goes on in the background.
     pub async fn release(&self, wait: Wait) -> Result<()> {
         self.held.own_process()?;
         let held = Arc::clone(&self.held);
@@ -73,9 +79,9 @@ impl Lease {
 async fn within(wait: Wait, work: impl Future<Output = Result<()>>) -> Result<()> {
     match wait {
         None => work.await,
-        Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-            Err(crate::Error::new(crate::Status::TimedOut, "not valid again in time"))
-        }),
+        Some(limit) => tokio::time::timeout(limit, work)
+            .await
+            .unwrap_or_else(|_| Err(Error::new(Status::TimedOut, "not valid again in time"))),
     }
 }
 
@@ -98,7 +104,8 @@ pub struct LeaseInfo {
     pub how: String,
     /// The holder's soft limit.
     pub soft: Duration,
-    /// How long ago the holder's session was renewed by the store's clock; `None` if unknown (no session object, or no timestamp to compare with).
+    /// How long ago the holder's session was renewed by the store's clock; `None` if unknown (no
+    /// session object, or no timestamp to compare with).
     pub age: Option<Duration>,
     /// Whether an unfinished writer waits for recovery, and how often that was tried.
     pub recover_attempts: Option<u32>,

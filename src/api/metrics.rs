@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Client {
-    /// This client's counters and gauges in Prometheus text form, names ending in their unit. Memory only; any thread.
+    /// This client's counters and gauges in Prometheus text form, names ending in their unit.
+    /// Memory only; any thread.
     #[must_use]
     pub fn metrics_text(&self) -> String {
         let core = &self.inner.core;

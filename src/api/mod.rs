@@ -1,7 +1,7 @@
 //! L5: what Rust users see, and what every other language is a conversion of.
 //!
-//! Every async method may be awaited on any executor: the work runs on the library's own runtimes, and dropping the future undoes nothing (a request in
-//! flight is settled in the background).
+//! Every async method may be awaited on any executor: the work runs on the library's own runtimes,
+//! and dropping the future undoes nothing (a request in flight is settled in the background).
 
 mod admin;
 pub mod client;

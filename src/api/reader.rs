@@ -6,8 +6,8 @@
 use super::client::Wait;
 use crate::base::{FilePath, Result};
 use crate::drive::context::FileContext;
-use crate::drive::reader::Reader;
 use crate::drive::fork::Owned;
+use crate::drive::reader::Reader;
 use bytes::Bytes;
 use std::sync::Arc;
 

@@ -1,8 +1,10 @@
-//! Configuration: one table of string keys, the same in every language, on the command line and as `TENURE_*` in the environment.
+//! Configuration: one table of string keys, the same in every language, on the command line and as
+//! `TENURE_*` in the environment.
 //!
-//! Rule: an unknown key, a malformed value or an impossible combination is refused with key, value and allowed range. Store options
-//! (`store.<key>`) are passed to the store's client and never shown: they may be secrets. What is not here: reading the environment
-//! (`api::client`), cloud credentials (the store's own standard variables).
+//! Rule: an unknown key, a malformed value or an impossible combination is refused with key, value
+//! and allowed range. Store options (`store.<key>`) are passed to the store's client and never
+//! shown: they may be secrets. What is not here: reading the environment (`api::client`), cloud
+//! credentials (the store's own standard variables).
 
 use super::name::check_node;
 use super::{Error, Limits, Result, Status};
@@ -21,17 +23,22 @@ pub struct Config {
     pub in_flight: usize,
     /// Key `segment_max`: bytes of the largest segment, 64 KiB to 64 MiB; default 4 MiB.
     pub segment_max: usize,
-    /// Key `max_packets`: packets a writer may hold un-acked, 2 to 65536; default `in_flight x segment_max + 80 packets`.
+    /// Key `max_packets`: packets a writer may hold un-acked, 2 to 65536; default `in_flight x
+    /// segment_max + 80 packets`.
     pub max_packets: Option<usize>,
-    /// Key `memory_budget`: bytes of un-acked data over all writers of the process, at least 1 MiB; default 1 GiB.
+    /// Key `memory_budget`: bytes of un-acked data over all writers of the process, at least 1 MiB;
+    /// default 1 GiB.
     pub memory_budget: usize,
     /// Key `request_timeout_ms`: one data request, 100 ms to 10 min; default 30 s.
     pub request_timeout: Duration,
-    /// Key `ack_timeout_ms`: how long a segment may be resent before its writer gives up, 1 s to 1 h; default 8 min (HDFS).
+    /// Key `ack_timeout_ms`: how long a segment may be resent before its writer gives up, 1 s to 1
+    /// h; default 8 min (HDFS).
     pub ack_timeout: Duration,
-    /// Key `data_workers`: threads of the data runtime, 2 to 256; the first client of the process decides; default min(4, cores), at least 2.
+    /// Key `data_workers`: threads of the data runtime, 2 to 256; the first client of the process
+    /// decides; default min(4, cores), at least 2.
     pub data_workers: Option<usize>,
-    /// Key `fsync`: whether `file://` flushes file and directory before it acknowledges; default true. False loses acked data on power failure.
+    /// Key `fsync`: whether `file://` flushes file and directory before it acknowledges; default
+    /// true. False loses acked data on power failure.
     pub fsync: bool,
     /// Keys `store.*`: options of the store's own client, e.g. `store.aws_endpoint`. Never printed.
     pub store: BTreeMap<String, String>,
@@ -97,7 +104,8 @@ impl Config {
         ("store.*", "option of the store's own client, e.g. store.aws_endpoint"),
     ];
 
-    /// Sets one key. Setting `soft_ms` also moves `renew_ms` to its half; set `renew_ms` afterwards to override.
+    /// Sets one key. Setting `soft_ms` also moves `renew_ms` to its half; set `renew_ms` afterwards
+    /// to override.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
             "limits" => self.limits = preset(value)?,

@@ -1,6 +1,7 @@
 //! The fencing token: a number that only ever grows.
 //!
-//! Tokens are opaque to users: increasing, never reused, not dense. The cap of 2^53-1 keeps them exact in JSON and in every language's doubles.
+//! Tokens are opaque to users: increasing, never reused, not dense. The cap of 2^53-1 keeps them
+//! exact in JSON and in every language's doubles.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,7 +36,8 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// Who writes a file: the lease's epoch and how often it was opened under it. Each writer has its own data directory.
+/// Who writes a file: the lease's epoch and how often it was opened under it. Each writer has its
+/// own data directory.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

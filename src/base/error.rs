@@ -1,7 +1,8 @@
 //! The one error type: what happened, to which resource, and what the caller may conclude.
 //!
-//! Rule: a [`Status`] tells the caller what to do; fields carry the facts; the message is one lower-case clause without its source (the source is in
-//! the chain). An unknown outcome is its own status, never dressed as success or as failure. What is not here: text for people beyond one
+//! Rule: a [`Status`] tells the caller what to do; fields carry the facts; the message is one
+//! lower-case clause without its source (the source is in the chain). An unknown outcome is its own
+//! status, never dressed as success or as failure. What is not here: text for people beyond one
 //! clause, and codes of any other library.
 
 use super::Epoch;
@@ -14,7 +15,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal;)*) => {
-        /// What a call's outcome obliges the caller to do. Numbers are append-only and the same in every language.
+        /// What a call's outcome obliges the caller to do. Numbers are append-only and the same in
+        /// every language.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(i32)]
         pub enum Status { $($(#[$doc])* $variant = $code,)* }
@@ -119,7 +121,8 @@ impl Status {
         )
     }
 
-    /// Whether this writer is over for good because its authority went to somebody else or was taken away.
+    /// Whether this writer is over for good because its authority went to somebody else or was
+    /// taken away.
     #[must_use]
     pub fn is_fenced(self) -> bool {
         matches!(self, Status::Fenced | Status::LeaseLost)

@@ -1,17 +1,21 @@
 //! The lease's limits and the times derived from them.
 //!
-//! Sources: soft 60 s and hard 1 h are HDFS's defaults; renewal at half of soft as there. `guard` covers what a contender cannot see: timestamp
-//! truncation, skew between a store's front ends and clock-rate drift (PROTOCOL §8).
+//! Sources: soft 60 s and hard 1 h are HDFS's defaults; renewal at half of soft as there. `guard`
+//! covers what a contender cannot see: timestamp truncation, skew between a store's front ends and
+//! clock-rate drift (PROTOCOL §8).
 
 use super::{Error, Result, Status};
 use std::time::Duration;
 
-/// How long a lease lasts without renewal, and who may end it when. Fixed for the life of a session and told to others in its records.
+/// How long a lease lasts without renewal, and who may end it when. Fixed for the life of a session
+/// and told to others in its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// After this long without renewal the holder stops believing in itself, and (plus guard) others may take over. At least 1 s.
+    /// After this long without renewal the holder stops believing in itself, and (plus guard)
+    /// others may take over. At least 1 s.
     pub soft: Duration,
-    /// After this long without renewal the monitor recovers the resource without being asked. At least twice soft.
+    /// After this long without renewal the monitor recovers the resource without being asked. At
+    /// least twice soft.
     pub hard: Duration,
     /// How often the session is renewed. At most half of soft.
     pub renew: Duration,
@@ -69,7 +73,8 @@ impl Limits {
         Ok(())
     }
 
-    /// The longest one lease request may take before its outcome counts as unknown: soft/15, at most 5 s, so that at least five tries fit.
+    /// The longest one lease request may take before its outcome counts as unknown: soft/15, at
+    /// most 5 s, so that at least five tries fit.
     #[must_use]
     pub fn attempt_timeout(&self) -> Duration {
         (self.soft / 15).min(Duration::from_secs(5))
@@ -81,7 +86,8 @@ impl Limits {
         self.soft / 30
     }
 
-    /// What a contender adds to soft before it believes a holder dead. `grain` and `skew` are the store's, as probed.
+    /// What a contender adds to soft before it believes a holder dead. `grain` and `skew` are the
+    /// store's, as probed.
     #[must_use]
     pub fn guard(soft: Duration, grain: Duration, skew: Duration) -> Duration {
         (grain * 2 + skew * 2).max(soft / 10)

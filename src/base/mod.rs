@@ -1,7 +1,8 @@
 //! L0: the vocabulary every other layer speaks.
 //!
-//! Question: what are the words? Identifiers that parse or refuse, the epoch, time as a value, the one error type, limits, configuration,
-//! events. Rule: nothing here does input or output, reads a clock, awaits or draws a random number (`tests/tidy.rs` enforces it).
+//! Question: what are the words? Identifiers that parse or refuse, the epoch, time as a value, the
+//! one error type, limits, configuration, events. Rule: nothing here does input or output, reads a
+//! clock, awaits or draws a random number (`tests/tidy.rs` enforces it).
 
 pub mod clock;
 pub mod config;

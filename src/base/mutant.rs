@@ -1,7 +1,8 @@
 //! Protections that can be switched off, to prove that a test can fail.
 //!
-//! Rule: every safety test is also run against a mutant that lacks the protection, and fails there. Without the feature `sim` a [`Mutant`] is a unit and
-//! every question compiles to `false`: a shipped library cannot be weakened.
+//! Rule: every safety test is also run against a mutant that lacks the protection, and fails there.
+//! Without the feature `sim` a [`Mutant`] is a unit and every question compiles to `false`: a
+//! shipped library cannot be weakened.
 
 macro_rules! protections {
     ($($(#[$doc:meta])* $variant:ident,)*) => {
@@ -106,7 +107,8 @@ impl Mutant {
         Mutant(Some(protection))
     }
 
-    /// The mutant with this name (a protection's, any case); none if there is no such name. Only for tests.
+    /// The mutant with this name (a protection's, any case); none if there is no such name. Only
+    /// for tests.
     #[cfg(feature = "sim")]
     #[must_use]
     pub fn named(name: &str) -> Mutant {

@@ -1,7 +1,8 @@
 //! Names that parse or refuse: resources, file paths, node names.
 //!
-//! Rule: a name is checked once, at the door, and the error quotes the offending part; past the door it is a type. Why not check where it is used:
-//! a name becomes an object key in a dozen places, and one that forgets lets `..` through. What is not here: object keys (`wire::key`).
+//! Rule: a name is checked once, at the door, and the error quotes the offending part; past the
+//! door it is a type. Why not check where it is used: a name becomes an object key in a dozen
+//! places, and one that forgets lets `..` through. What is not here: object keys (`wire::key`).
 
 use super::{Error, Result, Status};
 use std::fmt;
@@ -11,7 +12,8 @@ pub const NAME_MAX: usize = 1_024;
 /// The longest segment of a path after percent-encoding, in bytes: local file systems stop at 255.
 pub const SEGMENT_MAX: usize = 180;
 
-/// Which family a leased resource belongs to. A file, a cell and a bare lease of one name never share a record.
+/// Which family a leased resource belongs to. A file, a cell and a bare lease of one name never
+/// share a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// An append-only file.
@@ -62,7 +64,8 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Checks a name given by a user. Names that start with `_tenure` are the library's own and refused here.
+    /// Checks a name given by a user. Names that start with `_tenure` are the library's own and
+    /// refused here.
     pub fn new(kind: Kind, name: &str) -> Result<Resource> {
         check_path("resource name", name)?;
         if name.starts_with("_tenure") {

@@ -1,13 +1,16 @@
 //! Two kinds of time, never mixed.
 //!
-//! [`Mono`] counts nanoseconds on this machine since boot, suspend included: deadlines of our own. [`Wall`] is a store's `LastModified`, in
-//! milliseconds since 1970: the age of other people's objects. Why not one type: comparing a local clock with a store's clock is the oldest
-//! mistake in lease code, so the compiler refuses it. What is not here: reading either of them (see [`crate::base::Clock`]).
+//! [`Mono`] counts nanoseconds on this machine since boot, suspend included: deadlines of our own.
+//! [`Wall`] is a store's `LastModified`, in milliseconds since 1970: the age of other people's
+//! objects. Why not one type: comparing a local clock with a store's clock is the oldest mistake in
+//! lease code, so the compiler refuses it. What is not here: reading either of them (see
+//! [`crate::base::Clock`]).
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A point on this machine's boot clock, in nanoseconds. Valid only inside the process that read it.
+/// A point on this machine's boot clock, in nanoseconds. Valid only inside the process that read
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mono(pub u64);
 
@@ -42,7 +45,8 @@ impl Sub<Duration> for Mono {
     }
 }
 
-/// A store's timestamp in milliseconds since 1970, as its `LastModified` tells it (often truncated to a second).
+/// A store's timestamp in milliseconds since 1970, as its `LastModified` tells it (often truncated
+/// to a second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wall(pub i64);
 

@@ -1,13 +1,16 @@
 //! The session: until when may this process believe in its leases?
 //!
-//! Rule. A renewal that landed proves life from the moment it was *sent*: `valid_until = max(old, sent + soft)`. If its answer is processed at or after the old
-//! `valid_until`, others may have acted in between: the generation moves, and every lease tagged with an older one is suspended until it is proved by a swap of
-//! its own record (`decide::lease`).
+//! Rule. A renewal that landed proves life from the moment it was *sent*: `valid_until = max(old,
+//! sent + soft)`. If its answer is processed at or after the old `valid_until`, others may have
+//! acted in between: the generation moves, and every lease tagged with an older one is suspended
+//! until it is proved by a swap of its own record (`decide::lease`).
 //!
-//! Why the obvious rule fails. "Valid again after a successful renewal" revives leases that were lawfully taken during the pause (PROTOCOL trap 2); judging the
-//! gap when the request is sent misses a request that lands late (trap 3); counting from the answer believes too long.
+//! Why the obvious rule fails. "Valid again after a successful renewal" revives leases that were
+//! lawfully taken during the pause (PROTOCOL trap 2); judging the gap when the request is sent
+//! misses a request that lands late (trap 3); counting from the answer believes too long.
 //!
-//! Notices ride along: each attempt also reads the mailbox, and nothing is extended before both answers are in (trap 14).
+//! Notices ride along: each attempt also reads the mailbox, and nothing is extended before both
+//! answers are in (trap 14).
 //!
 //! What is not here: requests, sleeping, the atomics that publish the result (`drive::term`).
 
@@ -87,7 +90,8 @@ pub enum Own {
     Failed,
 }
 
-/// What changed, for the world outside. Order matters: notices come before the extension they precede.
+/// What changed, for the world outside. Order matters: notices come before the extension they
+/// precede.
 #[derive(Clone, Debug)]
 pub enum Told {
     /// A new notice: suspend what it names before anything is extended.
@@ -192,19 +196,22 @@ impl Session {
         self.version.as_ref()
     }
 
-    /// A lower bound of the store's time, if the own record's `LastModified` is known for the latest renewal.
+    /// A lower bound of the store's time, if the own record's `LastModified` is known for the
+    /// latest renewal.
     #[must_use]
     pub fn store_time(&self, now: Mono) -> Option<Wall> {
         self.own_time.map(|(modified, at)| modified + now.since(at))
     }
 
-    /// When the latest renewal's answer came: the moment from which its `LastModified` is extrapolated.
+    /// When the latest renewal's answer came: the moment from which its `LastModified` is
+    /// extrapolated.
     #[must_use]
     pub fn renewed_at(&self) -> Option<Mono> {
         self.renewed_at.map(|(_, answered)| answered)
     }
 
-    /// The own record's `LastModified`, as a HEAD told it; counts only if it is still the latest renewal's.
+    /// The own record's `LastModified`, as a HEAD told it; counts only if it is still the latest
+    /// renewal's.
     pub fn learn_own_time(&mut self, version: &Version, modified: Wall) {
         if let (Some(current), Some((_, answered))) = (&self.version, self.renewed_at)
             && current == version
@@ -235,8 +242,16 @@ impl Session {
         }
     }
 
-    /// The answers to [`Do::Renew`], which was sent at `sent`; `now` is when the later of the two is processed.
-    pub fn renewed(&mut self, now: Mono, sent: Mono, put: Put, mail: Mail, jitter: Duration) -> Vec<Told> {
+    /// The answers to [`Do::Renew`], which was sent at `sent`; `now` is when the later of the two
+    /// is processed.
+    pub fn renewed(
+        &mut self,
+        now: Mono,
+        sent: Mono,
+        put: Put,
+        mail: Mail,
+        jitter: Duration,
+    ) -> Vec<Told> {
         let mut told = Vec::new();
         if self.phase == Phase::Over {
             return told;
@@ -281,14 +296,16 @@ impl Session {
                 self.next_at = now + self.who.limits.retry_pause() + jitter;
             }
             Own::Missing => {
-                // A create that was refused and yet is absent just goes again; a record that vanished is a gap.
+                // A create that was refused and yet is absent just goes again; a record that
+                // vanished is a gap.
                 if self.version.take().is_some() {
                     self.gap(now, &mut told);
                 }
                 self.pending = None;
             }
             Own::Present(record, version) if self.is_mine(&record) => {
-                // Landed late, or refused with nothing stored: adopt the tag and renew again; never extend from a read.
+                // Landed late, or refused with nothing stored: adopt the tag and renew again; never
+                // extend from a read.
                 if self.attempts.contains(&record.nonce) {
                     self.record = *record;
                     self.pending = None;
@@ -308,7 +325,8 @@ impl Session {
         told
     }
 
-    /// The boot clock lags behind the raw one by `lag` since the latest renewal was sent: believe that much less.
+    /// The boot clock lags behind the raw one by `lag` since the latest renewal was sent: believe
+    /// that much less.
     pub fn pull_in(&mut self, lag: Duration) -> Option<Term> {
         let (sent, _) = self.renewed_at?;
         let bound = sent + self.who.limits.soft - lag;
@@ -318,7 +336,8 @@ impl Session {
         })
     }
 
-    /// Time that nobody here saw may have passed (a clock jump): nothing is believed until the next renewal, and every lease must be proved.
+    /// Time that nobody here saw may have passed (a clock jump): nothing is believed until the next
+    /// renewal, and every lease must be proved.
     pub fn doubt(&mut self, now: Mono) -> Vec<Told> {
         let mut told = Vec::new();
         if self.phase != Phase::Over {

@@ -1,7 +1,9 @@
 //! Looking at leases, and breaking one, without holding anything.
 //!
-//! Rule: looking needs read permission only. Breaking is one swap of the record and then a notice to the old holder (PROTOCOL §3.8): the holder may believe in
-//! itself until the notice lands plus soft; what it writes to files and cells in that time is fenced all the same. Nothing here deletes a record.
+//! Rule: looking needs read permission only. Breaking is one swap of the record and then a notice
+//! to the old holder (PROTOCOL §3.8): the holder may believe in itself until the notice lands plus
+//! soft; what it writes to files and cells in that time is fenced all the same. Nothing here
+//! deletes a record.
 
 use super::renew::bounded;
 use super::session::SessionCore;
@@ -30,14 +32,15 @@ pub struct Sight {
 
 /// Reads one lease. `NotFound` if nobody ever held it.
 pub async fn look(core: &SessionCore, key: &str) -> Result<Sight> {
-    let (record, version, modified) = match bounded(core, core.store.leases.read(key, None)).await?? {
-        Read::Present(found) => {
-            (LeaseRecord::decode(key, &found.body)?, found.version, found.modified)
-        }
-        Read::Absent | Read::Unchanged => {
-            return Err(Error::new(Status::NotFound, "nobody ever held this lease").on(key));
-        }
-    };
+    let (record, version, modified) =
+        match bounded(core, core.store.leases.read(key, None)).await?? {
+            Read::Present(found) => {
+                (LeaseRecord::decode(key, &found.body)?, found.version, found.modified)
+            }
+            Read::Absent | Read::Unchanged => {
+                return Err(Error::new(Status::NotFound, "nobody ever held this lease").on(key));
+            }
+        };
     let session_key = key::session(record.sid);
     let session = match bounded(core, core.store.leases.read(&session_key, None)).await?? {
         Read::Present(found) => {
@@ -104,7 +107,8 @@ async fn swap_settled(
     base: &Version,
     record: &LeaseRecord,
 ) -> Result<()> {
-    let mut trouble = Error::new(Status::OutcomeUnknown, "the lease may or may not be broken").on(key);
+    let mut trouble =
+        Error::new(Status::OutcomeUnknown, "the lease may or may not be broken").on(key);
     for _ in 0..5 {
         let swap = core.store.leases.swap(key, Some(base), record.encode());
         match bounded(core, swap).await.unwrap_or_else(Outcome::Unknown) {

@@ -1,6 +1,7 @@
 //! What a writer may ask of its lease.
 //!
-//! The streamer and the file opener see a lease only through this trait, so that they can be tested without one.
+//! The streamer and the file opener see a lease only through this trait, so that they can be tested
+//! without one.
 
 use crate::base::{Epoch, Error, Result};
 use async_trait::async_trait;
@@ -24,15 +25,19 @@ pub trait Authority: Send + Sync + std::fmt::Debug + 'static {
     fn check(&self) -> Validity;
     /// The epoch in force; grows only by [`Authority::raise`].
     fn epoch(&self) -> Epoch;
-    /// Proves the lease by one landed swap of its record, whatever `check` says. Errors: `LeaseLost` or `Fenced` (for good).
-    /// Waits while the session is down or the store silent: give it a deadline by dropping it; the request is settled in the background.
+    /// Proves the lease by one landed swap of its record, whatever `check` says. Errors:
+    /// `LeaseLost` or `Fenced` (for good). Waits while the session is down or the store silent:
+    /// give it a deadline by dropping it; the request is settled in the background.
     async fn touch(&self) -> Result<()>;
-    /// Returns once `check` is valid, touching if needed. Errors: `LeaseLost` or `Fenced`, for good.
+    /// Returns once `check` is valid, touching if needed. Errors: `LeaseLost` or `Fenced`, for
+    /// good.
     async fn wait_valid(&self) -> Result<()>;
-    /// Raises the lease's epoch to at least this (PROTOCOL §4.2) by a swap only the holder can land. Errors as [`Authority::touch`].
+    /// Raises the lease's epoch to at least this (PROTOCOL §4.2) by a swap only the holder can
+    /// land. Errors as [`Authority::touch`].
     async fn raise(&self, at_least: Epoch) -> Result<Epoch>;
     /// Why it is lost, once it is.
     fn loss(&self) -> Option<Error>;
-    /// Gives it up in the background; `unclosed` marks the record so that a monitor recovers the file. Never blocks; idempotent.
+    /// Gives it up in the background; `unclosed` marks the record so that a monitor recovers the
+    /// file. Never blocks; idempotent.
     fn release(&self, unclosed: bool);
 }

@@ -4,7 +4,8 @@ use super::world::Chance;
 use crate::base::Id128;
 use std::time::Duration;
 
-/// Chance from the thread-local generator, seeded by the operating system and reseeded in a forked child by `rand`.
+/// Chance from the thread-local generator, seeded by the operating system and reseeded in a forked
+/// child by `rand`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemChance;
 

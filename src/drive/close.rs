@@ -1,6 +1,7 @@
 //! The end of a session: every lease released, then the session ended by its owner.
 //!
-//! Rule: bounded. A store that does not answer keeps nobody: what is not released lapses with the session's soft limit. An ended session frees its leases at once.
+//! Rule: bounded. A store that does not answer keeps nobody: what is not released lapses with the
+//! session's soft limit. An ended session frees its leases at once.
 
 use super::renew::bounded;
 use super::session::SessionCore;

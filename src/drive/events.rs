@@ -1,7 +1,8 @@
 //! The event queue: bounded, pollable, never in anybody's way.
 //!
-//! Rule: pushing never blocks and never fails; when 4,096 events wait, the oldest is dropped and the next event told says so. The descriptor is an eventfd that
-//! stays readable while events are queued (level-triggered until drained).
+//! Rule: pushing never blocks and never fails; when 4,096 events wait, the oldest is dropped and
+//! the next event told says so. The descriptor is an eventfd that stays readable while events are
+//! queued (level-triggered until drained).
 
 use crate::base::{Event, EventKind};
 use std::collections::VecDeque;
@@ -57,7 +58,8 @@ impl Events {
     pub fn pop(&self) -> Option<Event> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.dropped > 0 {
-            let message = format!("{} older events were dropped", std::mem::take(&mut queue.dropped));
+            let message =
+                format!("{} older events were dropped", std::mem::take(&mut queue.dropped));
             let (kind, resource) = (EventKind::Log, String::new());
             return Some(Event { kind, resource, epoch: None, holder: None, message });
         }

@@ -1,8 +1,10 @@
 //! Whose process is this? A generation word that changes in a forked child.
 //!
-//! Rule: every handle remembers the generation it was born in; in a child they differ, the handle answers `FORKED` and frees without input or output. Why not
-//! `getpid`: 142 ns a call against one load; and a pid can come back. The word lives on a page the kernel wipes on fork (`MADV_WIPEONFORK`), which also covers a raw
-//! `clone`; a `pthread_atfork` handler covers kernels without it. The handler takes no lock and closes nothing.
+//! Rule: every handle remembers the generation it was born in; in a child they differ, the handle
+//! answers `FORKED` and frees without input or output. Why not `getpid`: 142 ns a call against one
+//! load; and a pid can come back. The word lives on a page the kernel wipes on fork
+//! (`MADV_WIPEONFORK`), which also covers a raw `clone`; a `pthread_atfork` handler covers kernels
+//! without it. The handler takes no lock and closes nothing.
 #![allow(unsafe_code)]
 
 use crate::base::{Error, Result, Status};
@@ -43,7 +45,8 @@ pub fn own_process(born: u64) -> Result<()> {
     Ok(())
 }
 
-/// A value that belongs to the process that made it: in a forked child it is refused, and never dropped, because its locks and threads may be in any state.
+/// A value that belongs to the process that made it: in a forked child it is refused, and never
+/// dropped, because its locks and threads may be in any state.
 #[derive(Debug)]
 pub struct Owned<T> {
     born: u64,
@@ -74,7 +77,8 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// A static value that each process generation makes anew: what the parent left (a lock held by a thread that does not exist here) is never touched.
+/// A static value that each process generation makes anew: what the parent left (a lock held by a
+/// thread that does not exist here) is never touched.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     current: AtomicPtr<(u64, T)>,
@@ -115,7 +119,8 @@ impl<T: Send + Sync> Default for PerProcess<T> {
 }
 
 fn place() -> &'static AtomicU64 {
-    // SAFETY: an anonymous private page of our own, never unmapped, zero-filled and aligned, so it is a valid AtomicU64 for ever. Failure falls back to the heap.
+    // SAFETY: an anonymous private page of our own, never unmapped, zero-filled and aligned, so it
+    // is a valid AtomicU64 for ever. Failure falls back to the heap.
     let page = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let prot = libc::PROT_READ | libc::PROT_WRITE;
@@ -126,7 +131,8 @@ fn place() -> &'static AtomicU64 {
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         return Box::leak(Box::new(AtomicU64::new(0)));
     }
-    // SAFETY: advising our own page; refusal is harmless because of the handler below, which only stores to a static atomic.
+    // SAFETY: advising our own page; refusal is harmless because of the handler below, which only
+    // stores to a static atomic.
     unsafe {
         libc::madvise(page, 4_096, libc::MADV_WIPEONFORK);
         libc::pthread_atfork(None, None, Some(in_child));
@@ -140,7 +146,8 @@ extern "C" fn in_child() {
     }
 }
 
-/// Blocks every signal in the calling thread: the library's threads never run a handler of the host's.
+/// Blocks every signal in the calling thread: the library's threads never run a handler of the
+/// host's.
 pub fn block_signals() {
     // SAFETY: plain libc calls on a local signal set.
     unsafe {

@@ -1,7 +1,8 @@
 //! Acquiring a lease, and the handle that holds it.
 //!
-//! Question: when may an acquire return? Rule: with a lease whose check is valid *now*, with somebody else's name, or with the store's trouble; never with a guess. A
-//! caller that stops waiting leaves the slot to settle what it sent, and to release it if it landed.
+//! Question: when may an acquire return? Rule: with a lease whose check is valid *now*, with
+//! somebody else's name, or with the store's trouble; never with a guess. A caller that stops
+//! waiting leaves the slot to settle what it sent, and to release it if it landed.
 
 use super::authority::{Authority, Validity};
 use super::session::SessionCore;
@@ -22,7 +23,8 @@ pub struct Held {
     given_up: AtomicBool,
 }
 
-/// Acquires. `wait`: how long to wait for a holder; zero asks once. `eager`: touch at once after a gap (a writer is open).
+/// Acquires. `wait`: how long to wait for a holder; zero asks once. `eager`: touch at once after a
+/// gap (a writer is open).
 pub async fn acquire(
     core: &Arc<SessionCore>,
     resource: &Resource,

@@ -1,6 +1,7 @@
 //! Leaving a notice in somebody's mailbox.
 //!
-//! Rule: a swap that keeps every entry found, retried while others write too. It is a hint: if it never lands, the evicted holder learns at its next touch.
+//! Rule: a swap that keeps every entry found, retried while others write too. It is a hint: if it
+//! never lands, the evicted holder learns at its next touch.
 
 use super::renew::bounded;
 use super::session::SessionCore;
@@ -20,7 +21,8 @@ pub(crate) async fn evicted(
     epoch: Epoch,
 ) -> Result<()> {
     let key = key::notices(sid);
-    // The entry's epoch must be above the evicted holding: the record's own epoch is that of the eviction.
+    // The entry's epoch must be above the evicted holding: the record's own epoch is that of the
+    // eviction.
     let mut trouble = Error::new(Status::StoreUnavailable, "the notice could not be left").on(&key);
     for _ in 0..TRIES {
         let read = match bounded(core, core.store.leases.read(&key, None)).await {
@@ -32,10 +34,8 @@ pub(crate) async fn evicted(
         };
         let (old, version) = match read {
             Read::Present(found) => {
-                let old = Notice::decode(&key, &found.body).unwrap_or(Notice {
-                    all: true,
-                    ..Notice::default()
-                });
+                let old = Notice::decode(&key, &found.body)
+                    .unwrap_or(Notice { all: true, ..Notice::default() });
                 (old, Some(found.version))
             }
             Read::Absent | Read::Unchanged => (Notice::default(), None),

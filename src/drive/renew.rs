@@ -1,16 +1,17 @@
 //! The renewal loop: one PUT and one conditional GET per period, whatever the number of leases.
 //!
-//! One task on the control runtime. It asks the machine what is due, sends it, and feeds back what came; between requests it ticks at most a second apart, so
-//! that a suspended or slewed clock is noticed early. A panic in a step does not end it: it is supervised and goes on.
+//! One task on the control runtime. It asks the machine what is due, sends it, and feeds back what
+//! came; between requests it ticks at most a second apart, so that a suspended or slewed clock is
+//! noticed early. A panic in a step does not end it: it is supervised and goes on.
 
 use super::held;
 use super::session::{Grain, SessionCore};
 use crate::base::{Error, Event, EventKind, Mono, Result, Status, Version};
 use crate::decide::session::{Do, Mail, Own, Put};
 use crate::store::{self, Outcome, Read};
+use crate::wire::key;
 use crate::wire::notice::Notice;
 use crate::wire::session::SessionRecord;
-use crate::wire::key;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -44,7 +45,8 @@ pub(super) async fn supervise(core: Arc<SessionCore>) {
     }
 }
 
-/// Asks the store until it is admitted or refused for good. While it does not answer, whoever waits sees the trouble.
+/// Asks the store until it is admitted or refused for good. While it does not answer, whoever waits
+/// sees the trouble.
 async fn admit_at_last(core: &Arc<SessionCore>) -> Result<()> {
     let mut pause = Duration::from_millis(200);
     loop {
@@ -102,7 +104,8 @@ async fn run(core: Arc<SessionCore>) {
 }
 
 async fn pause(core: &SessionCore, length: Duration) {
-    // Woken early by nobody: `doubt` and close are noticed at the next tick, at most a second later.
+    // Woken early by nobody: `doubt` and close are noticed at the next tick, at most a second
+    // later.
     let _ = core;
     sleep(length).await;
 }
@@ -164,10 +167,7 @@ async fn read_own(core: &SessionCore) -> Own {
 }
 
 /// One lease request, at most as long as an attempt may take. Dropping it does not undo it.
-pub(super) async fn bounded<T>(
-    core: &SessionCore,
-    request: impl Future<Output = T>,
-) -> Result<T> {
+pub(super) async fn bounded<T>(core: &SessionCore, request: impl Future<Output = T>) -> Result<T> {
     let limit = core.identity.limits.attempt_timeout();
     timeout(limit, request).await.map_err(|_| {
         let why = format!("the store did not answer within {} ms", limit.as_millis());
@@ -179,7 +179,8 @@ fn jitter(core: &SessionCore) -> Duration {
     core.world.chance.below(core.identity.limits.retry_pause() / 4)
 }
 
-/// Notices that the calendar and the boot clock disagree: time that nobody here saw may have passed.
+/// Notices that the calendar and the boot clock disagree: time that nobody here saw may have
+/// passed.
 #[derive(Debug, Default)]
 struct Jumps {
     last: Option<(Mono, crate::base::Wall)>,

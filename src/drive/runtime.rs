@@ -1,7 +1,9 @@
 //! The two runtimes, started lazily by the first client and shared by all clients of the process.
 //!
-//! Rule: lease traffic has a thread of its own. Nothing a user writes can delay a renewal: with both data workers saturated a renewal on a shared runtime was late by
-//! 60 to 1,650 ms, on its own thread by 10 ms. Nothing happens at library load; the last client's end stops both, without waiting for work that hangs.
+//! Rule: lease traffic has a thread of its own. Nothing a user writes can delay a renewal: with
+//! both data workers saturated a renewal on a shared runtime was late by 60 to 1,650 ms, on its own
+//! thread by 10 ms. Nothing happens at library load; the last client's end stops both, without
+//! waiting for work that hangs.
 
 use super::fork;
 use crate::base::{Error, Result, Status};
@@ -25,7 +27,8 @@ static SHARED: fork::PerProcess<Mutex<Weak<Runtimes>>> = fork::PerProcess::new()
 impl Runtimes {
     /// The process's runtimes; `workers` counts only for the first.
     pub fn shared(workers: Option<usize>) -> Result<Arc<Runtimes>> {
-        let mut current = SHARED.get(|| Mutex::new(Weak::new())).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current =
+            SHARED.get(|| Mutex::new(Weak::new())).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = current.upgrade() {
             return Ok(running);
         }

@@ -1,8 +1,9 @@
 //! One client's session and its leases, shared by the tasks that keep them.
 //!
-//! Question: who may see and change the session? Rule: the pure machine lives behind one short lock; its term is published to atomics for `check`; a notice
-//! suspends what it names before any extension is published; whoever waits is woken by a watch. What is not here: the renewal loop (`renew`), one lease's
-//! requests (`slot`).
+//! Question: who may see and change the session? Rule: the pure machine lives behind one short
+//! lock; its term is published to atomics for `check`; a notice suspends what it names before any
+//! extension is published; whoever waits is woken by a watch. What is not here: the renewal loop
+//! (`renew`), one lease's requests (`slot`).
 
 use super::events::Events;
 use super::slot::Slot;
@@ -218,7 +219,8 @@ impl SessionCore {
         let (now, raw) = (self.world.clock.now(), self.world.clock.raw());
         let state = self.state();
         let term = state.session.term();
-        // Extrapolated with the slower of two clocks: a contender must not overestimate the store's time.
+        // Extrapolated with the slower of two clocks: a contender must not overestimate the store's
+        // time.
         let (boot_then, raw_then) = state.answered;
         let elapsed = now.since(boot_then).min(raw.since(raw_then));
         View {

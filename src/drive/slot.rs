@@ -1,8 +1,10 @@
 //! One resource of one client: who uses it here, and the task that talks to its record.
 //!
-//! Question: what is sent for this lease, and who learns of it? Rule: the pure machine (`decide::lease`) sits behind one short lock; at most one task per slot
-//! runs it, one request at a time, and goes away when there is nothing to do: a lease at rest costs no task and no request. Callers never own a request:
-//! they state a goal and watch; giving up a wait leaves the task to settle what it sent.
+//! Question: what is sent for this lease, and who learns of it? Rule: the pure machine
+//! (`decide::lease`) sits behind one short lock; at most one task per slot runs it, one request at
+//! a time, and goes away when there is nothing to do: a lease at rest costs no task and no request.
+//! Callers never own a request: they state a goal and watch; giving up a wait leaves the task to
+//! settle what it sent.
 
 use super::authority::Validity;
 use super::mailbox;
@@ -10,9 +12,7 @@ use super::renew::bounded;
 use super::session::SessionCore;
 use super::term::LeaseCell;
 use crate::base::{Epoch, Error, Event, EventKind, Mono, Mutant, Resource, Result, Status};
-use crate::decide::lease::{
-    Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View,
-};
+use crate::decide::lease::{Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View};
 use crate::store::{Outcome, Read};
 use crate::wire::key;
 use crate::wire::lease::LeaseRecord;
@@ -85,7 +85,8 @@ impl Slot {
         &self.resource
     }
 
-    /// Claims it for one handle, or says that this client already uses it. `eager`: touch at once after a gap.
+    /// Claims it for one handle, or says that this client already uses it. `eager`: touch at once
+    /// after a gap.
     pub fn claim(&self, core: &SessionCore, eager: bool) -> Result<()> {
         let mut inner = self.lock();
         if inner.claimed {
@@ -304,8 +305,7 @@ impl Slot {
             Do::Swap(expect, record) => {
                 self.keep_write_gap(core).await;
                 let _permit = core.touches.acquire().await;
-                let swap =
-                    core.store.leases.swap(&self.key, expect.as_ref(), record.encode());
+                let swap = core.store.leases.swap(&self.key, expect.as_ref(), record.encode());
                 let outcome = bounded(core, swap).await.unwrap_or_else(Outcome::Unknown);
                 (Answer::Swap(self.swapped(core, outcome)), Duration::ZERO)
             }
@@ -314,7 +314,8 @@ impl Slot {
         let spread = spread.max(core.identity.limits.retry_pause() / 4);
         let jitter = core.world.chance.below(spread);
         let now = core.world.clock.now();
-        // The store's time stays the one known before the request: a rival read at some instant is judged by a time not after it, however late the answer.
+        // The store's time stays the one known before the request: a rival read at some instant is
+        // judged by a time not after it, however late the answer.
         let view = View { store_time: view.store_time, ..core.view() };
         let mut inner = self.lock();
         inner.machine.answer(now, &view, answer, jitter);
@@ -343,7 +344,8 @@ impl Slot {
             Ok(Ok(Read::Absent)) => RivalRead::Missing,
             Ok(Ok(Read::Present(found))) => match SessionRecord::decode(&key, &found.body) {
                 Ok(record) => RivalRead::Present(Box::new(record), found.modified),
-                // A damaged session counts as missing: waited out by the copies in the lease record.
+                // A damaged session counts as missing: waited out by the copies in the lease
+                // record.
                 Err(why) if why.status() == Status::Corrupt => RivalRead::Missing,
                 Err(why) => RivalRead::Failed(why),
             },
@@ -354,9 +356,7 @@ impl Slot {
 
     async fn learn_time(&self, core: &SessionCore) -> Result<()> {
         let key = key::session(core.identity.sid);
-        if let Some((version, modified)) =
-            bounded(core, core.store.leases.modified(&key)).await??
-        {
+        if let Some((version, modified)) = bounded(core, core.store.leases.modified(&key)).await?? {
             core.with_session(|s| s.learn_own_time(&version, modified));
         }
         if core.view().store_time.is_some() {

@@ -5,7 +5,8 @@ use std::future::Future;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// Runs `work` on `runtime` and waits for it from any executor. Dropping the wait drops the work at its next await; what it sent is settled by whoever owns it.
+/// Runs `work` on `runtime` and waits for it from any executor. Dropping the wait drops the work at
+/// its next await; what it sent is settled by whoever owns it.
 pub async fn run_on<T: Send + 'static>(
     runtime: &Handle,
     work: impl Future<Output = Result<T>> + Send + 'static,

@@ -1,7 +1,8 @@
 //! The lock-free answer to "may I still say yes?".
 //!
-//! Rule: two words of the session (generation, valid-until) and one of the lease (its tag). The writer stores the generation *before* valid-until, the reader
-//! loads them in reverse: whoever sees an extension also sees the generation it belongs to.
+//! Rule: two words of the session (generation, valid-until) and one of the lease (its tag). The
+//! writer stores the generation *before* valid-until, the reader loads them in reverse: whoever
+//! sees an extension also sees the generation it belongs to.
 
 use super::authority::Validity;
 use crate::base::{Epoch, Mono};

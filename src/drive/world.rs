@@ -1,4 +1,5 @@
-//! The world a client lives in: clocks, chance and the two runtimes. Tests and the simulator hand in their own.
+//! The world a client lives in: clocks, chance and the two runtimes. Tests and the simulator hand
+//! in their own.
 
 use crate::base::{Clock, Id128, Mutant};
 use std::sync::Arc;

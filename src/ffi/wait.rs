@@ -21,8 +21,8 @@ pub(super) fn limit(timeout_ms: i64) -> Wait {
     u64::try_from(timeout_ms).ok().map(Duration::from_millis)
 }
 
-/// The clock of condition variables, which a caller's patience is measured on. Nothing is decided on
-/// it: a lease's validity is the business of `base::Clock`.
+/// The clock of condition variables, which a caller's patience is measured on. Nothing is decided
+/// on it: a lease's validity is the business of `base::Clock`.
 #[allow(clippy::disallowed_methods, reason = "a condition variable waits on this clock alone")]
 fn now() -> Instant {
     Instant::now()

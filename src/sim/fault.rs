@@ -72,8 +72,9 @@ impl Match {
     }
 }
 
-/// What happens to a request. "Error" is what a caller sees of a timeout or a 5xx: `Outcome::Unknown` or `StoreUnavailable`.
-/// A request that is under way lands even if its caller has gone.
+/// What happens to a request. "Error" is what a caller sees of a timeout or a 5xx:
+/// `Outcome::Unknown` or `StoreUnavailable`. A request that is under way lands even if its caller
+/// has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// None: served at once.
@@ -94,9 +95,11 @@ pub enum Fault {
     Hang,
     /// Served, never answered.
     HangCommitted,
-    /// Nothing stored, and the answer is "refused" (409 of a concurrent request, FAULTS 16). A read gets an error.
+    /// Nothing stored, and the answer is "refused" (409 of a concurrent request, FAULTS 16). A read
+    /// gets an error.
     Conflict,
-    /// Stored, and the answer is "refused": a retry below us met its own write (FAULTS 3). A read gets an error.
+    /// Stored, and the answer is "refused": a retry below us met its own write (FAULTS 3). A read
+    /// gets an error.
     Disowned,
     /// Served and answered; a copy arrives this much later (FAULTS 3).
     Twice(Duration),
@@ -104,7 +107,8 @@ pub enum Fault {
     Denied,
 }
 
-/// Faults drawn from a seed: how many requests of a thousand meet each. Delays are drawn up to `delay`.
+/// Faults drawn from a seed: how many requests of a thousand meet each. Delays are drawn up to
+/// `delay`.
 #[derive(Clone, Copy, Debug)]
 pub struct Chaos {
     /// [`Fault::Slow`].

@@ -1,10 +1,14 @@
-//! A world in a box: a store with faults, clocks that a test turns, chance from a seed. Feature `sim`.
+//! A world in a box: a store with faults, clocks that a test turns, chance from a seed. Feature
+//! `sim`.
 //!
-//! Question: does the code above keep its promises when requests are lost, late, doubled or answered wrongly? Rule: nothing here decides anything by
-//! itself. Time is tokio's (paused in tests, so hours pass in microseconds), chance is a seed, and each fault is asked for by a test or drawn
-//! from the seed: the same seed gives the same log. Why not mock the traits: a mock answers what its author thought of; this store *is* a store
-//! (content-hash ETags, `LastModified` cut to seconds, requests that outlive their callers), so a protocol that leans on more than that fails.
-//! Public, so that users can test their own engine on it. What is not here: local disks ([`crate::store`] has the real one).
+//! Question: does the code above keep its promises when requests are lost, late, doubled or
+//! answered wrongly? Rule: nothing here decides anything by itself. Time is tokio's (paused in
+//! tests, so hours pass in microseconds), chance is a seed, and each fault is asked for by a test
+//! or drawn from the seed: the same seed gives the same log. Why not mock the traits: a mock
+//! answers what its author thought of; this store *is* a store (content-hash ETags, `LastModified`
+//! cut to seconds, requests that outlive their callers), so a protocol that leans on more than that
+//! fails. Public, so that users can test their own engine on it. What is not here: local disks
+//! ([`crate::store`] has the real one).
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {

@@ -1,11 +1,13 @@
 //! A store whose requests can be lost, late, doubled, refused or held.
 //!
-//! Question: what may a store do to a request? Rule: a request, once sent, belongs to the wire. Its caller may time out and drop the future; the
-//! write still lands, under its own condition, at its own time. So requests are values in a queue, served when they are due, and a caller only
-//! listens for the answer. Why the obvious rule (sleep, then write, in the caller's future) fails: dropping the future would undo the write, and the
-//! very fault that lease protocols die of could not happen. Work that is due is done before anybody looks, so no task is needed
-//! and two runs of one seed are alike. Invariants (`sim::tests`): an abandoned write lands; a late write meets the condition of the moment it
-//! lands; equal bodies have equal tags; one seed, one log.
+//! Question: what may a store do to a request? Rule: a request, once sent, belongs to the wire. Its
+//! caller may time out and drop the future; the write still lands, under its own condition, at its
+//! own time. So requests are values in a queue, served when they are due, and a caller only listens
+//! for the answer. Why the obvious rule (sleep, then write, in the caller's future) fails: dropping
+//! the future would undo the write, and the very fault that lease protocols die of could not
+//! happen. Work that is due is done before anybody looks, so no task is needed and two runs of one
+//! seed are alike. Invariants (`sim::tests`): an abandoned write lands; a late write meets the
+//! condition of the moment it lands; equal bodies have equal tags; one seed, one log.
 
 use super::fault::{Chaos, Fault, Match, Quirk};
 use super::request::Sent;
@@ -68,23 +70,27 @@ impl SimStore {
         self
     }
 
-    /// The next matching request meets this fault; calls queue up, so three calls script three requests.
+    /// The next matching request meets this fault; calls queue up, so three calls script three
+    /// requests.
     pub fn next(&self, which: Match, fault: Fault) {
         self.state().rules.push_back((which, Rule::Meet(fault)));
     }
 
-    /// Every matching request meets this fault until [`SimStore::heal`]. The latest such rule wins; one-time rules come first.
+    /// Every matching request meets this fault until [`SimStore::heal`]. The latest such rule wins;
+    /// one-time rules come first.
     pub fn always(&self, which: Match, fault: Fault) {
         self.state().always.insert(0, (which, fault));
     }
 
-    /// The next matching request stops before the store has seen it, until the hold is released or dropped.
+    /// The next matching request stops before the store has seen it, until the hold is released or
+    /// dropped.
     #[must_use = "dropping the hold releases the request"]
     pub fn hold(&self, which: Match) -> Hold {
         self.new_hold(which, false)
     }
 
-    /// The next matching request is served at once, but its answer waits until the hold is released or dropped.
+    /// The next matching request is served at once, but its answer waits until the hold is released
+    /// or dropped.
     #[must_use = "dropping the hold releases the answer"]
     pub fn hold_answer(&self, which: Match) -> Hold {
         self.new_hold(which, true)

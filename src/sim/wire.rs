@@ -184,7 +184,8 @@ impl State {
         let (caller, receiver) = oneshot::channel();
         let down = op.failed(Status::StoreUnavailable, "no answer");
         let at = Due::At;
-        // When the answer is told, what is still to be served then, and the answer if it is known now.
+        // When the answer is told, what is still to be served then, and the answer if it is known
+        // now.
         let (due, pending, answer) = match rule {
             Rule::Hold { id, served: false } => (Due::Hold(id), Some(op), None),
             Rule::Hold { id, served: true } => (Due::Hold(id), None, self.serve(&op, wall)),
@@ -224,7 +225,8 @@ impl State {
 
 impl Wire {
     async fn send(&self, op: Op) -> Answer {
-        // A real request always lets others run; without this a zero-latency store would hide interleavings.
+        // A real request always lets others run; without this a zero-latency store would hide
+        // interleavings.
         tokio::task::yield_now().await;
         if let Some(answer) = self.check_then_write(&op).await {
             return answer;
@@ -253,7 +255,8 @@ impl Wire {
         }
     }
 
-    /// [`Quirk::ChecksThenWrites`]: the condition is looked at, others run, and then the write is unconditional. No fault rules here.
+    /// [`Quirk::ChecksThenWrites`]: the condition is looked at, others run, and then the write is
+    /// unconditional. No fault rules here.
     async fn check_then_write(&self, op: &Op) -> Option<Answer> {
         let Op::Swap { key, expect, body } = op else { return None };
         let admitted = {

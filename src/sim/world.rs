@@ -1,7 +1,8 @@
 //! Clocks a test turns and chance from a seed.
 //!
-//! Rule: time is `tokio::time::Instant`, so `tokio::time::pause`/`advance` (or `start_paused`) drives everything: timers, deadlines and the store's
-//! `LastModified`. Each node may have a clock of its own that runs at another rate, is stepped, or sleeps through a suspend.
+//! Rule: time is `tokio::time::Instant`, so `tokio::time::pause`/`advance` (or `start_paused`)
+//! drives everything: timers, deadlines and the store's `LastModified`. Each node may have a clock
+//! of its own that runs at another rate, is stepped, or sleeps through a suspend.
 
 use crate::base::{Clock, Id128, Mono, Mutant, Wall};
 use crate::drive::world::{Chance, World};
@@ -11,7 +12,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// Where every simulated clock begins: 2026-01-01, and 1,000 s after boot, so that subtracting from "now" never meets zero.
+/// Where every simulated clock begins: 2026-01-01, and 1,000 s after boot, so that subtracting from
+/// "now" never meets zero.
 const WALL_START_MS: i64 = 1_767_225_600_000;
 const BOOT_START: Duration = Duration::from_secs(1_000);
 
@@ -42,7 +44,8 @@ impl SimClock {
         })
     }
 
-    /// The machine slept this long: boot time and calendar jump, the raw oscillator does not, and no timer of the process ran.
+    /// The machine slept this long: boot time and calendar jump, the raw oscillator does not, and
+    /// no timer of the process ran.
     pub fn suspend(&self, slept: Duration) {
         self.suspended_ns.fetch_add(u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
@@ -74,7 +77,8 @@ impl Clock for SimClock {
     }
 }
 
-/// Identities and jitter from a seed (splitmix64: the sequence is ours and never changes with a dependency).
+/// Identities and jitter from a seed (splitmix64: the sequence is ours and never changes with a
+/// dependency).
 #[derive(Debug)]
 pub struct SimChance(AtomicU64);
 
@@ -106,7 +110,8 @@ impl Chance for SimChance {
     }
 }
 
-/// A node's world: this clock, chance from `seed`, and the current runtime for both kinds of traffic. For a mutant set `world.mutant`.
+/// A node's world: this clock, chance from `seed`, and the current runtime for both kinds of
+/// traffic. For a mutant set `world.mutant`.
 #[must_use]
 pub fn world(clock: &Arc<SimClock>, seed: u64) -> World {
     let here = Handle::current();

@@ -1,9 +1,11 @@
 //! What a store's error means, and how it is told without its secrets.
 //!
-//! Question: may this text be logged? Rule: a server's text never leaves this file as it came. Request errors carry whole URLs (with a shared access
-//! signature in the query), and refusals of S3 carry the string to sign: so URLs lose user and query, of an XML body only code and message
-//! stay, values that were configured as secrets are struck out, and the rest is cut. The source of an error built here is the cleaned text,
-//! never the original: `{:?}` of ours prints the chain. Test: `tests/store_secrets.rs`.
+//! Question: may this text be logged? Rule: a server's text never leaves this file as it came.
+//! Request errors carry whole URLs (with a shared access signature in the query), and refusals of
+//! S3 carry the string to sign: so URLs lose user and query, of an XML body only code and message
+//! stay, values that were configured as secrets are struck out, and the rest is cut. The source of
+//! an error built here is the cleaned text, never the original: `{:?}` of ours prints the chain.
+//! Test: `tests/store_secrets.rs`.
 
 use crate::base::{Error, Result, Status};
 use slatedb::object_store as os;
@@ -24,7 +26,8 @@ impl Secrets {
     const SHORTEST: usize = 6;
 
     pub(super) fn new(values: impl IntoIterator<Item = String>) -> Secrets {
-        // A shared access signature is a query: its parts are secrets too, as they are written and decoded.
+        // A shared access signature is a query: its parts are secrets too, as they are written and
+        // decoded.
         let mut parts: Vec<String> = Vec::new();
         for value in values {
             let decoded = percent_encoding::percent_decode_str(&value).decode_utf8_lossy();
@@ -148,7 +151,8 @@ fn judge(e: &os::Error, text: &str) -> (Status, &'static str) {
     }
 }
 
-/// The file system's error inside one of `LocalFileSystem`. HTTP errors may wrap one too: those are the network's.
+/// The file system's error inside one of `LocalFileSystem`. HTTP errors may wrap one too: those are
+/// the network's.
 fn io_cause(e: &os::Error) -> Option<&io::Error> {
     if !matches!(e, os::Error::Generic { store: "LocalFileSystem", .. }) {
         return None;

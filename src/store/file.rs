@@ -1,9 +1,10 @@
 //! `file://` blobs: one file per object, made whole by a hard link.
 //!
-//! Rule: `LocalFileSystem` writes the payload's pieces one after the other into a staging file (no copy, no concatenation), flushes it, and links it
-//! under its name; an existing name refuses. What this file adds: the base directory appears with the first write, directories are made
-//! durable whoever made them, reads begin anywhere, and errors keep the meaning of their errno. What is not here: registers
-//! (`store::chain`); removal.
+//! Rule: `LocalFileSystem` writes the payload's pieces one after the other into a staging file (no
+//! copy, no concatenation), flushes it, and links it under its name; an existing name refuses. What
+//! this file adds: the base directory appears with the first write, directories are made durable
+//! whoever made them, reads begin anywhere, and errors keep the meaning of their errno. What is not
+//! here: registers (`store::chain`); removal.
 
 use super::local::{Base, at_base, blocking};
 use super::{Blobs, Listed, Outcome, Payload, errors};

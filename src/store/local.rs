@@ -30,7 +30,8 @@ impl Base {
         &self.root
     }
 
-    /// Where a key lives. Keys are built by `wire::key`; one that leaves the base is refused all the same.
+    /// Where a key lives. Keys are built by `wire::key`; one that leaves the base is refused all
+    /// the same.
     pub(super) fn path(&self, key: &str) -> Result<PathBuf> {
         let bad =
             |part: &str| part.is_empty() || part == "." || part == ".." || part.contains('\0');
@@ -53,8 +54,8 @@ impl Base {
         }
     }
 
-    /// Makes a directory and those above it; each is durable in its parent when this returns, whoever made it: another process may have made it and
-    /// not flushed it yet.
+    /// Makes a directory and those above it; each is durable in its parent when this returns,
+    /// whoever made it: another process may have made it and not flushed it yet.
     pub(super) fn make(&self, dir: &Path) -> io::Result<()> {
         match fs::create_dir(dir) {
             Ok(()) => {}
@@ -72,7 +73,8 @@ impl Base {
         if self.fsync { self.settle(dir) } else { Ok(()) }
     }
 
-    /// Flushes the entries that lead from the base's parent to this directory, unless this process did so before.
+    /// Flushes the entries that lead from the base's parent to this directory, unless this process
+    /// did so before.
     fn settle(&self, dir: &Path) -> io::Result<()> {
         for at in dir.ancestors().take_while(|at| at.starts_with(&self.root)) {
             if self.durable().contains(at) {

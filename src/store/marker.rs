@@ -1,10 +1,12 @@
 //! What the probe found, remembered in the store itself: `_tenure/v1/store.json`.
 //!
-//! Question: may this client write here at all? Rule: the first acquire, create or join asks [`admit`]. A fresh marker answers in one GET; without one,
-//! or once a day, the store is probed and the marker written. The marker carries a random identity: a client that has seen it and meets another
-//! one, or none, is talking to another store under the same URL (an endpoint swapped, a prefix wiped) and must not go on. Why in
-//! the store and not in a file of the client: all clients have to agree on grain and skew, because the guard time follows from them.
-//! What is not here: repair of a damaged marker (it is `Corrupt`).
+//! Question: may this client write here at all? Rule: the first acquire, create or join asks
+//! [`admit`]. A fresh marker answers in one GET; without one, or once a day, the store is probed
+//! and the marker written. The marker carries a random identity: a client that has seen it and
+//! meets another one, or none, is talking to another store under the same URL (an endpoint swapped,
+//! a prefix wiped) and must not go on. Why in the store and not in a file of the client: all
+//! clients have to agree on grain and skew, because the guard time follows from them. What is not
+//! here: repair of a damaged marker (it is `Corrupt`).
 
 use super::probe::{Fresh, Report, probe};
 use super::{Outcome, Read, Store};
@@ -15,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// A probe older than this is repeated. The age is told by this machine's calendar against the store's stamp: a wrong calendar costs a probe
-/// too many or one too late, nothing else.
+/// A probe older than this is repeated. The age is told by this machine's calendar against the
+/// store's stamp: a wrong calendar costs a probe too many or one too late, nothing else.
 const DAY: Duration = Duration::from_secs(86_400);
 /// Reads of the marker while others write it.
 const TRIES: usize = 4;
@@ -46,7 +48,8 @@ struct Marker {
     unknown: Map<String, Value>,
 }
 
-/// Admits the store or refuses it: `StoreUnsupported` names the property that fails. `known` is the identity seen before, if any.
+/// Admits the store or refuses it: `StoreUnsupported` names the property that fails. `known` is the
+/// identity seen before, if any.
 pub async fn admit(
     store: &Store,
     clock: &dyn Clock,

@@ -1,8 +1,10 @@
 //! `memory://`: a store inside this process.
 //!
-//! Question: where do tests and first steps keep their objects? Rule: one store per URL, living as long as the process, so that two clients with the
-//! same URL contend as they would in a bucket. Why not one store per client: nothing could ever be contended for. Its versions are counters, so it
-//! hides mistakes that a content-hash ETag shows; protocols are tested on [`crate::sim`]. What is not here: faults, limits, persistence.
+//! Question: where do tests and first steps keep their objects? Rule: one store per URL, living as
+//! long as the process, so that two clients with the same URL contend as they would in a bucket.
+//! Why not one store per client: nothing could ever be contended for. Its versions are counters, so
+//! it hides mistakes that a content-hash ETag shows; protocols are tested on [`crate::sim`]. What
+//! is not here: faults, limits, persistence.
 
 use super::{Blobs, Listed, Outcome, Payload, Read, Registers, Snapshot, stamp};
 use crate::base::{Error, Result, Status, Version, Wall};

@@ -1,11 +1,14 @@
 //! L3: the object store, one verb per request.
 //!
-//! Question: what does the store say? Rule: each verb here is one request (or one step of the local chain), is never retried inside, and its answer
-//! is told as it came: *landed*, *refused* or *unknown*. Why no retries here: a retried conditional PUT comes back as a refusal of our own write, and
-//! a retry that outlives a lease is worse than an error (TESTING, object_store facts). Resending is a decision, and decisions live above. What is
-//! not here: timeouts (the caller drops the future; the request may still land), leases, files.
+//! Question: what does the store say? Rule: each verb here is one request (or one step of the local
+//! chain), is never retried inside, and its answer is told as it came: *landed*, *refused* or
+//! *unknown*. Why no retries here: a retried conditional PUT comes back as a refusal of our own
+//! write, and a retry that outlives a lease is worse than an error (TESTING, object_store facts).
+//! Resending is a decision, and decisions live above. What is not here: timeouts (the caller drops
+//! the future; the request may still land), leases, files.
 //!
-//! Keys are relative to the base URL (`_tenure/v1/leases/lease/a`); every implementation adds its own base.
+//! Keys are relative to the base URL (`_tenure/v1/leases/lease/a`); every implementation adds its
+//! own base.
 
 mod chain;
 mod errors;
@@ -32,9 +35,11 @@ pub use slatedb::object_store::PutPayload as Payload;
 pub enum Outcome {
     /// It is stored, under this version.
     Landed(Version),
-    /// The store says the condition did not hold. Some stores say so of one's own earlier landing: read the nonce before believing it.
+    /// The store says the condition did not hold. Some stores say so of one's own earlier landing:
+    /// read the nonce before believing it.
     Refused,
-    /// No answer, or one that tells nothing (timeout, 5xx, connection lost, 403): it may land at any later time.
+    /// No answer, or one that tells nothing (timeout, 5xx, connection lost, 403): it may land at
+    /// any later time.
     Unknown(Error),
 }
 
@@ -80,7 +85,8 @@ pub trait Registers: Send + Sync + Debug + 'static {
     async fn modified(&self, key: &str) -> Result<Option<(Version, Wall)>>;
     /// One conditional PUT: create-only when `expect` is `None`, else only over that version.
     async fn swap(&self, key: &str, expect: Option<&Version>, body: Bytes) -> Outcome;
-    /// One whole LIST of the registers under a prefix ending in `/`, in key order. A truncated or partly failed LIST is an error, never a shorter answer.
+    /// One whole LIST of the registers under a prefix ending in `/`, in key order. A truncated or
+    /// partly failed LIST is an error, never a shorter answer.
     async fn list(&self, prefix: &str) -> Result<Vec<Listed>>;
 }
 
@@ -89,7 +95,8 @@ pub trait Registers: Send + Sync + Debug + 'static {
 pub trait Blobs: Send + Sync + Debug + 'static {
     /// One create-only PUT. The payload's pieces go out as they are, without a copy.
     async fn create(&self, key: &str, payload: Payload) -> Outcome;
-    /// One GET of a byte range (or all); `None` if absent. A range that begins inside the object and runs past its end yields what there is.
+    /// One GET of a byte range (or all); `None` if absent. A range that begins inside the object
+    /// and runs past its end yields what there is.
     async fn read(&self, key: &str, range: Option<Range<u64>>) -> Result<Option<Bytes>>;
     /// One whole LIST under a prefix ending in `/`, keys `>= from` only if given, in key order.
     async fn list(&self, prefix: &str, from: Option<&str>) -> Result<Vec<Listed>>;
@@ -111,7 +118,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a base URL: `memory://[name]`, `file:///dir`, `s3://`, `gs://`, `az://`. Sends nothing.
+    /// Opens a base URL: `memory://[name]`, `file:///dir`, `s3://`, `gs://`, `az://`. Sends
+    /// nothing.
     pub fn open(url: &str, config: &crate::base::Config) -> Result<Store> {
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
         match scheme {
@@ -137,7 +145,8 @@ impl Store {
         }
     }
 
-    /// A store of these parts that uses one client for all, and lets one key be written as often as one likes.
+    /// A store of these parts that uses one client for all, and lets one key be written as often as
+    /// one likes.
     #[must_use]
     pub fn all(name: String, registers: Arc<dyn Registers>, blobs: Arc<dyn Blobs>) -> Store {
         Store {

@@ -1,13 +1,16 @@
 //! What a store must promise, asked before the first write (PROTOCOL §7).
 //!
-//! Question: does this store do what every proof above takes for granted? Rule: each property is asked by requests of the kind that will depend on it, of
-//! the same client, and a store that fails one is refused by the property's name. Why not believe the documentation: several S3-compatible
-//! servers take `If-Match` and `If-None-Match` and ignore both; on those two holders would both be told that they won, and nothing would
-//! look wrong until data is gone. A silent store is not a failing one: no answer is an error of its own, and nothing is concluded.
+//! Question: does this store do what every proof above takes for granted? Rule: each property is
+//! asked by requests of the kind that will depend on it, of the same client, and a store that fails
+//! one is refused by the property's name. Why not believe the documentation: several S3-compatible
+//! servers take `If-Match` and `If-None-Match` and ignore both; on those two holders would both be
+//! told that they won, and nothing would look wrong until data is gone. A silent store is not a
+//! failing one: no answer is an error of its own, and nothing is concluded.
 //!
-//! The probe writes only below `_tenure/v1/probe/<fresh id>/`, two small objects, and removes nothing. [`crate::store::marker`] remembers
-//! the result. Invariant (`tests/store_probe.rs`): each way of breaking a promise is refused by its name. What is not here: whether the answers
-//! stay true (a store that lies once in a million is beyond any probe), speed.
+//! The probe writes only below `_tenure/v1/probe/<fresh id>/`, two small objects, and removes
+//! nothing. [`crate::store::marker`] remembers the result. Invariant (`tests/store_probe.rs`): each
+//! way of breaking a promise is refused by its name. What is not here: whether the answers stay
+//! true (a store that lies once in a million is beyond any probe), speed.
 
 use super::{Outcome, Payload, Read, Registers, Store};
 use crate::base::{Clock, Error, Id128, Mono, Result, Status, Version, Wall};
@@ -73,7 +76,8 @@ const REMOTE_SKEW: Duration = Duration::from_millis(500);
 /// Front ends further apart than this would make the guard meaningless.
 const SKEW_MAX: Duration = Duration::from_secs(5);
 
-/// Asks every property. Errors only if the store does not answer; a broken promise is a failed [`Check`].
+/// Asks every property. Errors only if the store does not answer; a broken promise is a failed
+/// [`Check`].
 pub async fn probe(store: &Store, clock: &dyn Clock, fresh: Fresh<'_>) -> Result<Report> {
     let root = format!("_tenure/v1/probe/{}/", fresh());
     let mut probe = Probe {
@@ -155,7 +159,8 @@ impl Probe<'_> {
         }
     }
 
-    /// Waits until one key may be written again and a stamp must have moved. Local stores need neither.
+    /// Waits until one key may be written again and a stamp must have moved. Local stores need
+    /// neither.
     async fn pause(&self) {
         if !self.is_local() {
             tokio::time::sleep(self.store.write_gap.max(SECOND) + Duration::from_millis(100)).await;
@@ -166,7 +171,8 @@ impl Probe<'_> {
         self.store.name.starts_with("memory://") || self.store.name.starts_with("file://")
     }
 
-    /// A write that has to land before the next question makes sense. Tells its version, or why there is none.
+    /// A write that has to land before the next question makes sense. Tells its version, or why
+    /// there is none.
     async fn land(&mut self, expect: Option<&Version>, body: Bytes) -> Result<Told> {
         let key = self.key.clone();
         let sent = self.clock.now();
@@ -179,8 +185,9 @@ impl Probe<'_> {
         Ok(told)
     }
 
-    /// A lawful write did not land. If the store does not offer it, the property fails; if it was refused, the store
-    /// was busy (409) or answered for a copy of the request: nothing is proved, ask again later.
+    /// A lawful write did not land. If the store does not offer it, the property fails; if it was
+    /// refused, the store was busy (409) or answered for a copy of the request: nothing is proved,
+    /// ask again later.
     fn must_land(&mut self, name: &'static str, told: &Told) -> Result<()> {
         if let Told::NotOffered(_) = told {
             let what = format!("expected a lawful write to land, {}", told.as_str());
@@ -284,7 +291,8 @@ impl Probe<'_> {
             };
             let stands = landed.iter().all(|body| **body == found.body);
             match landed.len() {
-                // All were told 409, or none got an answer: the value tells whether one landed all the same.
+                // All were told 409, or none got an answer: the value tells whether one landed all
+                // the same.
                 0 if !bodies.contains(&found.body) => base = found.version,
                 n => {
                     let ok = n <= 1 && stands;

@@ -1,12 +1,15 @@
 //! `s3://`, `gs://`, `az://`: a bucket.
 //!
-//! Question: what did the bucket say? Rule: one verb is one HTTP request. The client below retries nothing (`max_retries = 0`), because a retried
-//! conditional PUT is refused by its own first landing, and its timeouts are out of the way (an hour), because they outlive a lease: callers
-//! set their own. Lease traffic has a client, and so a connection pool, of its own: segments cannot queue before a renewal.
-//! Why not `object_store`'s defaults: ten retries over three minutes inside one call, all told as one answer.
+//! Question: what did the bucket say? Rule: one verb is one HTTP request. The client below retries
+//! nothing (`max_retries = 0`), because a retried conditional PUT is refused by its own first
+//! landing, and its timeouts are out of the way (an hour), because they outlive a lease: callers
+//! set their own. Lease traffic has a client, and so a connection pool, of its own: segments cannot
+//! queue before a renewal. Why not `object_store`'s defaults: ten retries over three minutes inside
+//! one call, all told as one answer.
 //!
-//! Refused is what the store says of its condition: 412, 409, or 404 on a swap. All else (timeouts, 5xx, 403, a missing bucket) is unknown with its status.
-//! What is not here: credentials (the environment's standard variables and `store.*`), caching, retries.
+//! Refused is what the store says of its condition: 412, 409, or 404 on a swap. All else (timeouts,
+//! 5xx, 403, a missing bucket) is unknown with its status. What is not here: credentials (the
+//! environment's standard variables and `store.*`), caching, retries.
 
 use super::errors::{self, Secrets};
 use super::{Blobs, Listed, Outcome, Payload, Read, Registers, Snapshot, Store};
@@ -73,7 +76,8 @@ impl Bucket {
         errors::foreign(e, key, &self.secrets)
     }
 
-    /// Whether the object is absent. A missing bucket also answers 404, and that is an error: absence is evidence.
+    /// Whether the object is absent. A missing bucket also answers 404, and that is an error:
+    /// absence is evidence.
     fn is_absent(e: &OsError) -> bool {
         matches!(e, OsError::NotFound { .. }) && !errors::bucket_is_missing(&e.to_string())
     }
@@ -107,7 +111,8 @@ impl Bucket {
     async fn rows(&self, prefix: &str, from: Option<&str>) -> Result<Vec<Listed>> {
         let root = format!("{}{prefix}", self.base);
         let below = if root.is_empty() { None } else { Some(self.path(prefix)?) };
-        // The store's offset is exclusive and ours inclusive: begin one character earlier and drop what comes before.
+        // The store's offset is exclusive and ours inclusive: begin one character earlier and drop
+        // what comes before.
         let offset =
             match from.and_then(|from| from.char_indices().next_back().map(|(i, _)| &from[..i])) {
                 Some(before) if before.len() > prefix.len() => Some(self.path(before)?),

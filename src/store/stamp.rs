@@ -1,7 +1,8 @@
 //! The two clock readings of this layer, in one place.
 //!
-//! `wall` stamps objects of `memory://`, as a store's own clock would; nobody judges an age by it. `boot` bounds how long a directory scan took.
-//! Everything above gets its time from a [`crate::base::Clock`].
+//! `wall` stamps objects of `memory://`, as a store's own clock would; nobody judges an age by it.
+//! `boot` bounds how long a directory scan took. Everything above gets its time from a
+//! [`crate::base::Clock`].
 
 use crate::base::{Mono, Wall};
 use rustix::time::{ClockId, clock_gettime};

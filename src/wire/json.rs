@@ -1,7 +1,8 @@
 //! The envelope of every JSON record: `v`, and nothing guessed.
 //!
-//! Rule: a record that is not JSON, lacks a field or breaks a range is `Corrupt` with its key; one with a newer `v` is `Unsupported` with both versions
-//! told, so that an old program never rewrites what it does not understand.
+//! Rule: a record that is not JSON, lacks a field or breaks a range is `Corrupt` with its key; one
+//! with a newer `v` is `Unsupported` with both versions told, so that an old program never rewrites
+//! what it does not understand.
 
 use crate::base::{Error, Result, Status};
 use bytes::Bytes;

@@ -1,8 +1,10 @@
 //! Object keys, relative to the base URL.
 //!
-//! Rule: every key is built here, from checked names. A resource's name is one percent-encoded segment; over 180 encoded bytes it becomes its first 100 and a
-//! hash, so that it fits a local file system and stays unique. A file's path keeps its slashes; a segment that ends in `.file` is encoded once more at its
-//! dot, so that the manifest of `a` never collides with the folder of `a.file/b`.
+//! Rule: every key is built here, from checked names. A resource's name is one percent-encoded
+//! segment; over 180 encoded bytes it becomes its first 100 and a hash, so that it fits a local
+//! file system and stays unique. A file's path keeps its slashes; a segment that ends in `.file` is
+//! encoded once more at its dot, so that the manifest of `a` never collides with the folder of
+//! `a.file/b`.
 
 use crate::base::name::{SEGMENT_MAX, encode};
 use crate::base::{FilePath, Id128, Kind, Resource, WriterId};

@@ -1,7 +1,8 @@
 //! A lease's record: who may write, under which epoch.
 //!
-//! Rule: changed by swap only, never deleted (a deleted record would hand out old epochs again), fresh nonce in every write (equal bytes may get equal
-//! tags). The holder's limits are copied in, for the day its session object is missing or damaged.
+//! Rule: changed by swap only, never deleted (a deleted record would hand out old epochs again),
+//! fresh nonce in every write (equal bytes may get equal tags). The holder's limits are copied in,
+//! for the day its session object is missing or damaged.
 
 use super::json;
 use crate::base::{Epoch, Id128, Resource, Result};
@@ -168,7 +169,8 @@ impl LeaseRecord {
     /// The history with the holding of this record put in front.
     #[must_use]
     pub fn past_with_this(&self) -> Vec<Past> {
-        let this = Past { epoch: self.epoch, sid: self.sid, node: self.node.clone(), how: self.how };
+        let this =
+            Past { epoch: self.epoch, sid: self.sid, node: self.node.clone(), how: self.how };
         std::iter::once(this).chain(self.past.iter().cloned()).take(MAX_PAST).collect()
     }
 

@@ -1,7 +1,8 @@
 //! A session's mailbox: what others want it to know.
 //!
-//! Rule: a hint, never authority. It makes a holder re-prove leases it would otherwise believe in until its next gap (PROTOCOL traps 14, 15). A swap keeps every
-//! entry found; instead of a 65th entry `all` is set: every lease is to be re-proved.
+//! Rule: a hint, never authority. It makes a holder re-prove leases it would otherwise believe in
+//! until its next gap (PROTOCOL traps 14, 15). A swap keeps every entry found; instead of a 65th
+//! entry `all` is set: every lease is to be re-proved.
 
 use super::json;
 use crate::base::{Epoch, Id128, Kind, Resource, Result};

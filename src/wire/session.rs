@@ -1,7 +1,8 @@
 //! A session's renewal line: one object that keeps any number of leases alive.
 //!
-//! Rule: only its owner writes it. Contenders read its `LastModified` for its age and its `soft_ms` for what age means. Why it carries no list of leases: a
-//! contender's write would make a dead session look fresh, and all contenders would queue at one object (PROTOCOL trap 1).
+//! Rule: only its owner writes it. Contenders read its `LastModified` for its age and its `soft_ms`
+//! for what age means. Why it carries no list of leases: a contender's write would make a dead
+//! session look fresh, and all contenders would queue at one object (PROTOCOL trap 1).
 
 use super::json;
 use crate::base::{Id128, Result};

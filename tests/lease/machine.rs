@@ -2,7 +2,9 @@
 
 use crate::guarded;
 use std::time::Duration;
-use tenure::base::{Epoch, Error, Id128, Kind, Mono, Mutant, Protection, Resource, Status, Version, Wall};
+use tenure::base::{
+    Epoch, Error, Id128, Kind, Mono, Mutant, Protection, Resource, Status, Version, Wall,
+};
 use tenure::decide::lease::{
     Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View,
 };
@@ -411,7 +413,8 @@ fn an_adopted_attempt_counts_under_the_oldest_generation() {
         b.found(released.clone(), 1);
         b.swap();
         b.unknown();
-        // Undecided: the base is unchanged. Killed by sending the same again, under a newer generation.
+        // Undecided: the base is unchanged. Killed by sending the same again, under a newer
+        // generation.
         b.found(released, 1);
         b.view.generation = 2;
         let (base, again) = b.swap();

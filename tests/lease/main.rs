@@ -1,4 +1,5 @@
-//! Sessions and leases: every rule of PROTOCOL §3 built here, as a sentence; every trap also against the mutant that lacks its guard.
+//! Sessions and leases: every rule of PROTOCOL §3 built here, as a sentence; every trap also
+//! against the mutant that lacks its guard.
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod machine;

@@ -1,7 +1,8 @@
 //! Sixteen processes, one lease, a hundred hand-overs: validity never overlaps.
 //!
-//! Every process tells, by the boot clock all of them share, from when to when its own check said *valid*. Some die holding, some are stopped while they
-//! hold or wait and continued later. The intervals must be pairwise disjoint and epochs must grow with them.
+//! Every process tells, by the boot clock all of them share, from when to when its own check said
+//! *valid*. Some die holding, some are stopped while they hold or wait and continued later. The
+//! intervals must be pairwise disjoint and epochs must grow with them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -118,13 +119,13 @@ fn racer(dir: &Path, n: usize, reigns: mpsc::Sender<Reign>) -> Racer {
 fn sixteen_processes_hand_over_a_hundred_times_and_never_overlap() {
     let dir = tempfile::tempdir().unwrap();
     let (tell, told) = mpsc::channel();
-    let racers: Vec<Racer> =
-        (0..PROCESSES).map(|n| racer(dir.path(), n, tell.clone())).collect();
+    let racers: Vec<Racer> = (0..PROCESSES).map(|n| racer(dir.path(), n, tell.clone())).collect();
     let mut reigns: Vec<Reign> = Vec::new();
     let mut stopped: Option<usize> = None;
     while reigns.len() < HANDOVERS {
         reigns.push(told.recv_timeout(Duration::from_secs(120)).expect("somebody can hold it"));
-        // Every seventh reign somebody is stopped, and the one stopped before goes on: it wakes long past its term.
+        // Every seventh reign somebody is stopped, and the one stopped before goes on: it wakes
+        // long past its term.
         if reigns.len().is_multiple_of(7) {
             let next = (reigns.len() * 5) % PROCESSES;
             if let Some(n) = stopped.replace(next) {

@@ -125,8 +125,9 @@ fn a_dead_holder_is_replaced_within_soft_guard_and_grain_and_never_while_valid()
         run(async move {
             let w = World::new(mutant);
             let (a, b) = (w.client("a", 1), w.client("b", seed));
-            // Somebody else pays for the probe. Then the contender renews on whole seconds, where its own stamp is exact, and the
-            // holder late in a second, where the store cuts off most of it: the worst case the guard is there for.
+            // Somebody else pays for the probe. Then the contender renews on whole seconds, where
+            // its own stamp is exact, and the holder late in a second, where the store cuts off
+            // most of it: the worst case the guard is there for.
             drop(w.client("z", 3).acquire("probe", None).await.unwrap());
             let past = w.clock.wall().0 % 1_000;
             sleep(Duration::from_millis(u64::try_from(1_000 - past).unwrap())).await;

@@ -1,8 +1,9 @@
 //! Acquiring: from the record to the swap, past a rival if it lapsed.
 //!
-//! Strict order: read the record, *then* its holder's session, then swap on the version read. The swap lands only if the holder wrote nothing to the record since
-//! the first read; the session read in between shows that it had lapsed at that instant; any later validity of the holder needs a touch, which moves the
-//! version or fails.
+//! Strict order: read the record, *then* its holder's session, then swap on the version read. The
+//! swap lands only if the holder wrote nothing to the record since the first read; the session read
+//! in between shows that it had lapsed at that instant; any later validity of the holder needs a
+//! touch, which moves the version or fails.
 
 use super::{Do, Lapse, Lease, Rival, RivalRead, Seen, Standing, View};
 use crate::base::{Epoch, Error, Id128, Limits, Mono, Protection, Status, Version, Wall};
@@ -114,13 +115,7 @@ impl Lease {
     }
 
     /// The holder's session, read after its record.
-    pub(super) fn rival_read(
-        &mut self,
-        now: Mono,
-        view: &View,
-        read: RivalRead,
-        jitter: Duration,
-    ) {
+    pub(super) fn rival_read(&mut self, now: Mono, view: &View, read: RivalRead, jitter: Duration) {
         let Some((record, version)) = self.known.clone() else { return };
         let ended = matches!(&read, RivalRead::Present(s, _) if s.state == SessionState::Ended);
         let left = match read {
@@ -171,7 +166,8 @@ impl Lease {
         self.calm_left(now, view, soft)
     }
 
-    /// A missing session is waited out by the own clock, from its first sight beside this version of the record.
+    /// A missing session is waited out by the own clock, from its first sight beside this version
+    /// of the record.
     fn missing(&mut self, now: Mono, view: &View, record: &LeaseRecord) -> Option<Duration> {
         let soft = Duration::from_millis(record.soft_ms);
         let term = soft + self.guard(view, soft);
@@ -182,7 +178,8 @@ impl Lease {
         if lacks_wait || now.since(since) >= term { calm } else { Some(now.until(since + term)) }
     }
 
-    /// Right after an own gap nobody is preempted: a store outage must not turn healthy holders into victims.
+    /// Right after an own gap nobody is preempted: a store outage must not turn healthy holders
+    /// into victims.
     fn calm_left(&self, now: Mono, view: &View, soft: Duration) -> Option<Duration> {
         if self.mutant.lacks(Protection::NoPreemptAfterGap) {
             return None;
@@ -240,7 +237,8 @@ impl Lease {
         self.send(view, base, record)
     }
 
-    /// The first epoch of an absent record: above every token handed out before it was deleted (trap 25).
+    /// The first epoch of an absent record: above every token handed out before it was deleted
+    /// (trap 25).
     fn seed(&mut self, view: &View) -> Result<Epoch, Do> {
         if self.mutant.lacks(Protection::EpochSeed) {
             return Ok(Epoch(1));

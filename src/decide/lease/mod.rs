@@ -1,12 +1,16 @@
-//! One lease of one client: acquire, contend, touch, raise, release, and settling what nobody answered.
+//! One lease of one client: acquire, contend, touch, raise, release, and settling what nobody
+//! answered.
 //!
-//! Rule. Only the swap of the record decides. Every swap names the version it read, carries a fresh nonce and remembers the session's generation at its
+//! Rule. Only the swap of the record decides. Every swap names the version it read, carries a fresh
+//! nonce and remembers the session's generation at its
 //! *send*. A swap without a clear answer is an *attempt*; while a resource has attempts, nothing else is sent for it but settling: read, adopt what carries a
-//! nonce of mine under the oldest generation among the attempts, kill what may still land by writing on the same version, forget what can no longer land.
+//! nonce of mine under the oldest generation among the attempts, kill what may still land by
+//! writing on the same version, forget what can no longer land.
 //!
-//! Why the obvious rules fail. "Refused means somebody else" forgets that a store may refuse one's own earlier landing (trap 3, 12); "the record names me, so it
-//! is mine" revives a lease over a gap (trap 16); judging the holder's session before reading the record lets the holder come back in between (trap 4);
-//! a missing session is not a dead one (trap 5).
+//! Why the obvious rules fail. "Refused means somebody else" forgets that a store may refuse one's
+//! own earlier landing (trap 3, 12); "the record names me, so it is mine" revives a lease over a
+//! gap (trap 16); judging the holder's session before reading the record lets the holder come back
+//! in between (trap 4); a missing session is not a dead one (trap 5).
 //!
 //! What is not here: requests, waiting, the session's own renewal (`decide::session`), files.
 
@@ -60,9 +64,11 @@ pub enum Do {
     Read(Option<Version>),
     /// Read that session's record and `LastModified`. Answer: [`Answer::Rival`].
     ReadRival(Id128),
-    /// Learn the store's time from the own session record, then ask again. Answer: [`Answer::StoreTime`].
+    /// Learn the store's time from the own session record, then ask again. Answer:
+    /// [`Answer::StoreTime`].
     StoreTime,
-    /// Leave a notice for that session before its broken lease is acquired. Answer: [`Answer::Notified`].
+    /// Leave a notice for that session before its broken lease is acquired. Answer:
+    /// [`Answer::Notified`].
     Notify(Id128, Epoch),
     /// Swap the record. Answer: [`Answer::Swap`].
     Swap(Option<Version>, Box<LeaseRecord>),
@@ -265,11 +271,13 @@ impl Lease {
         }
     }
 
-    /// Nobody wants it any more: what is held, or lands later, is released. `unclosed`: a file waits for recovery.
+    /// Nobody wants it any more: what is held, or lands later, is released. `unclosed`: a file
+    /// waits for recovery.
     pub fn give_up(&mut self, unclosed: bool) {
         self.wanted = false;
         self.unclosed = unclosed;
-        self.releasing = self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
+        self.releasing =
+            self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
         self.rival = None;
         self.standing = if self.releasing { Standing::Working } else { Standing::Idle };
     }
@@ -313,7 +321,8 @@ impl Lease {
         &self.standing
     }
 
-    /// The generation to publish: what `check` compares with the session's. 0 while nothing may be claimed.
+    /// The generation to publish: what `check` compares with the session's. 0 while nothing may be
+    /// claimed.
     #[must_use]
     pub fn tag(&self) -> u64 {
         match &self.hold {

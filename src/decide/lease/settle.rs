@@ -1,7 +1,8 @@
 //! Settling: what became of swaps that nobody answered.
 //!
-//! Settled only by reading a nonce of mine (landed), by reading a version that is not their base (dead: all of them name that base), or by a landed swap on the
-//! same base, which kills them. After that no attempt of mine can land.
+//! Settled only by reading a nonce of mine (landed), by reading a version that is not their base
+//! (dead: all of them name that base), or by a landed swap on the same base, which kills them.
+//! After that no attempt of mine can land.
 
 use super::{Do, Lease, Seen, View};
 use crate::base::{Id128, Protection, Version};
@@ -12,7 +13,8 @@ impl Lease {
     pub(super) fn settle(&mut self, view: &View, nonce: Id128) -> Do {
         match &self.seen {
             Seen::Nothing => Do::Read(None),
-            // `settle_read` left it: the base is unchanged, so they may still land. Write on the same base.
+            // `settle_read` left it: the base is unchanged, so they may still land. Write on the
+            // same base.
             Seen::Absent => self.kill(view, None, nonce),
             Seen::Record(record, version) => {
                 let found = (record.clone(), version.clone());
@@ -52,7 +54,8 @@ impl Lease {
         self.attempts.iter().map(|a| a.generation).fold(landed, u64::min)
     }
 
-    /// All attempts are dead. What was held is still held if the record says so; otherwise it is gone.
+    /// All attempts are dead. What was held is still held if the record says so; otherwise it is
+    /// gone.
     fn after_dead(&mut self, found: Option<(&LeaseRecord, &Version)>) {
         let Some(hold) = &mut self.hold else { return };
         match found {

@@ -1,4 +1,5 @@
-//! One chain's directory: scan it, read a number, link a number. Every name is relative to one open descriptor.
+//! One chain's directory: scan it, read a number, link a number. Every name is relative to one open
+//! descriptor.
 
 use crate::base::{Mono, Version, Wall};
 use crate::store::stamp;
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 /// Digits of a number's name: every u64 fits, and names sort as numbers do.
 const DIGITS: usize = 20;
-/// Temporary files begin with this; keys never do, because `wire::key` makes none that begins with a dot and a comma.
+/// Temporary files begin with this; keys never do, because `wire::key` makes none that begins with
+/// a dot and a comma.
 const TEMP: &str = ".,";
 
 /// A value and what a swap has to name.
@@ -67,7 +69,8 @@ impl ChainDir {
         Ok(self.identity()? == other.identity()?)
     }
 
-    /// Reads all names, then follows the numbers upwards: the head is one whose successor was seen missing.
+    /// Reads all names, then follows the numbers upwards: the head is one whose successor was seen
+    /// missing.
     pub(super) fn scan(&self) -> io::Result<Scan> {
         let mut scan = Scan::default();
         for entry in Dir::read_from(&self.0)? {
@@ -129,7 +132,8 @@ impl ChainDir {
         Ok(Some((meta.len(), modified(&meta))))
     }
 
-    /// Links a new value under this number; false if the number is taken. Durable when it returns, if `sync`.
+    /// Links a new value under this number; false if the number is taken. Durable when it returns,
+    /// if `sync`.
     pub(super) fn place(&self, n: u64, body: &[u8], sync: bool) -> io::Result<bool> {
         let (temp, mut file) = self.temp(n)?;
         let linked = (|| {
@@ -168,7 +172,8 @@ impl ChainDir {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            // Containers that share a volume may share a process number too; O_EXCL and the clock tell them apart.
+            // Containers that share a volume may share a process number too; O_EXCL and the clock
+            // tell them apart.
             let (process, boot) = (std::process::id(), stamp::boot().0);
             let temp = format!("{TEMP}{n}.{process}.{count}.{boot}");
             match rustix::fs::openat(&self.0, &*temp, flags, Mode::from_raw_mode(0o666)) {
@@ -212,7 +217,8 @@ impl ChainDir {
     }
 }
 
-/// Number and content identity. The content carries a fresh nonce in every record, so its hash tells two writes of one number apart.
+/// Number and content identity. The content carries a fresh nonce in every record, so its hash
+/// tells two writes of one number apart.
 pub(super) fn version(n: u64, body: &[u8]) -> Version {
     let hash = Sha256::digest(body);
     let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();

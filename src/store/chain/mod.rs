@@ -1,15 +1,19 @@
 //! `file://` registers: a compare-and-swap out of `link(2)`.
 //!
-//! Question: how do processes of one machine swap a small record on a file system, which has no conditional overwrite? Rule: a register is a directory of
-//! numbered values, `<key>/<n:020>`; its value is the one with the highest number. A value is written to a temporary file first and then linked
-//! under the next number; `link` fails if the name exists, so one of all contenders lands. Nothing is ever overwritten.
+//! Question: how do processes of one machine swap a small record on a file system, which has no
+//! conditional overwrite? Rule: a register is a directory of numbered values, `<key>/<n:020>`; its
+//! value is the one with the highest number. A value is written to a temporary file first and then
+//! linked under the next number; `link` fails if the name exists, so one of all contenders lands.
+//! Nothing is ever overwritten.
 //!
-//! Why the obvious rules fail. *Rename over the file*: the last one wins, nobody is refused. *Take an advisory lock, compare, write*: a process stopped
-//! inside (SIGSTOP, a swapped-out host) keeps the lock, and everybody waits for it: in a prototype 41 of 120 random stops blocked all others. Here a
-//! process stopped anywhere delays nobody. *Delete old numbers at once*: a swapper that stopped before its `link` finds its number free
-//! again and believes it landed.
+//! Why the obvious rules fail. *Rename over the file*: the last one wins, nobody is refused. *Take
+//! an advisory lock, compare, write*: a process stopped inside (SIGSTOP, a swapped-out host) keeps
+//! the lock, and everybody waits for it: in a prototype 41 of 120 random stops blocked all others.
+//! Here a process stopped anywhere delays nobody. *Delete old numbers at once*: a swapper that
+//! stopped before its `link` finds its number free again and believes it landed.
 //!
-//! The argument. Numbers near the head have no gaps, because n+1 is only linked by one who saw n as head; so the head moves by one, and never back.
+//! The argument. Numbers near the head have no gaps, because n+1 is only linked by one who saw n as
+//! head; so the head moves by one, and never back.
 //! - **A swap** opens the directory once, scans it, compares n and the content's identity with what is expected and links n+1 relative to that
 //!   descriptor. `link` succeeded: the name was free. Either it had never existed: then the head was n at that moment, the swap landed. Or it had been
 //!   collected: then the head is at n+17 or more already. So it looks again *by path*: the same directory and a head below n+17 proves
@@ -24,10 +28,12 @@
 //!   a register that was moved away. Removing one (tests only): rename the directory away first.
 //! - **Power failure**: contents are flushed before the link, the directory after it, and its ancestors when it is made, before anything is told.
 //!
-//! `LastModified` is the temporary file's mtime: written after the request began, so never before its send; the kernel's coarse clock makes
-//! the grain 10 ms. Invariants and their tests (`tests/store_chain.rs`): each number is landed by one; what is told as landed is in the
-//! history; a stopped process delays nobody; a collected number linked again is told as unknown. What is not here: more than one machine (NFS gives none
-//! of these guarantees), blobs (`store::file`).
+//! `LastModified` is the temporary file's mtime: written after the request began, so never before
+//! its send; the kernel's coarse clock makes the grain 10 ms. Invariants and their tests
+//! (`tests/store_chain.rs`): each number is landed by one; what is told as landed is in the
+//! history; a stopped process delays nobody; a collected number linked again is told as unknown.
+//! What is not here: more than one machine (NFS gives none of these guarantees), blobs
+//! (`store::file`).
 
 mod dir;
 mod past;
@@ -45,11 +51,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Values that stay behind the head for certain: a number is collected by one who saw this many more.
+/// Values that stay behind the head for certain: a number is collected by one who saw this many
+/// more.
 const KEEP: u64 = 16;
 /// How long ago (own clock) the younger number must have been seen.
 const KEEP_FOR: Duration = Duration::from_secs(60);
-/// A read that takes longer is repeated. Far below [`KEEP_FOR`], far above what a directory of some thirty names takes.
+/// A read that takes longer is repeated. Far below [`KEEP_FOR`], far above what a directory of some
+/// thirty names takes.
 const READ_LIMIT: Duration = Duration::from_secs(10);
 /// How often a read is repeated before the store counts as unavailable.
 const TRIES: u32 = 8;
@@ -70,7 +78,8 @@ impl Chains {
         Chains(Arc::new(Inner { base, past: Past::default() }))
     }
 
-    /// Runs blocking work. It goes on if the caller drops the future: a swap under way may still land.
+    /// Runs blocking work. It goes on if the caller drops the future: a swap under way may still
+    /// land.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T> + Send + 'static,
@@ -168,7 +177,8 @@ impl Inner {
         Ok(Some((dir, next)))
     }
 
-    /// Proves that the link to `next` was a landing and not one to a collected number, or in a directory that was moved away.
+    /// Proves that the link to `next` was a landing and not one to a collected number, or in a
+    /// directory that was moved away.
     fn confirm(&self, path: &Path, key: &str, dir: &ChainDir, next: u64) -> Result<()> {
         let again = open(path, key)?.ok_or_else(|| moved(key))?;
         let same = again.is_same(dir).map_err(|e| io_error(e, key, "stat"))?;

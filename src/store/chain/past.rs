@@ -1,8 +1,10 @@
 //! Which old numbers may go.
 //!
-//! Rule: n goes only if this process saw n+16 at least 60 s ago on its own boot clock (`super`, *Collection*). So a process remembers, for each chain it
-//! swaps, a few sightings of the head. Sightings are forgotten when there are too many chains, which only delays collection; they are
-//! discarded when a head is below an older sighting, because then the directory is another one that got the same inode.
+//! Rule: n goes only if this process saw n+16 at least 60 s ago on its own boot clock (`super`,
+//! *Collection*). So a process remembers, for each chain it swaps, a few sightings of the head.
+//! Sightings are forgotten when there are too many chains, which only delays collection; they are
+//! discarded when a head is below an older sighting, because then the directory is another one that
+//! got the same inode.
 
 use super::dir::{ChainDir, Scan};
 use super::{KEEP, KEEP_FOR};
@@ -18,7 +20,8 @@ const CHAINS_MAX: usize = 4_096;
 const APART: Duration = Duration::from_secs(5);
 /// Numbers removed after one swap, so that no swap waits long for the past.
 const REMOVALS_MAX: usize = 64;
-/// Temporary files older than this belong to the dead. One that a stopped process still wants costs it its swap, told as unknown.
+/// Temporary files older than this belong to the dead. One that a stopped process still wants costs
+/// it its swap, told as unknown.
 const TEMP_MAX: Duration = Duration::from_secs(3_600);
 
 /// What this process saw of the chains it swaps.
@@ -26,7 +29,8 @@ const TEMP_MAX: Duration = Duration::from_secs(3_600);
 pub(super) struct Past(Mutex<HashMap<(u64, u64), VecDeque<(u64, Mono)>>>);
 
 impl Past {
-    /// Removes what may go after a landed swap. Errors are left to the next swap: nothing depends on it.
+    /// Removes what may go after a landed swap. Errors are left to the next swap: nothing depends
+    /// on it.
     pub(super) fn tidy(&self, dir: &ChainDir, scan: &Scan) {
         let Some(head) = scan.head else { return };
         let hour_ago = Wall(stamp::wall().0 - i64::try_from(TEMP_MAX.as_millis()).unwrap_or(0));

@@ -69,7 +69,8 @@ impl Place {
     }
 }
 
-/// What must never be shown: all options given, but for those that name places, and the environment's credentials.
+/// What must never be shown: all options given, but for those that name places, and the
+/// environment's credentials.
 pub(super) fn secrets(config: &Config) -> Secrets {
     let harmless = |key: &str| {
         let key = key.to_ascii_lowercase();
@@ -113,7 +114,8 @@ fn s3(place: &Place, config: &Config, secrets: &Secrets) -> Result<Arc<dyn Objec
     }
     let summed = builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_some();
     if (!plain || summed) && !asked_for(config, "unsigned_payload") {
-        // Hashing a payload to sign it takes three times the CPU; TLS or the checksum guard it already.
+        // Hashing a payload to sign it takes three times the CPU; TLS or the checksum guard it
+        // already.
         builder = builder.with_unsigned_payload(true);
     }
     let built = builder.build().map_err(|e| unbuilt(&e, place, secrets))?;
