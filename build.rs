@@ -159,11 +159,11 @@ fn write_comment(header: &mut String, indent: &str, lines: &[&str]) {
         }
         fresh = line.is_empty();
     }
-    if let [one] = &paragraphs[..] {
-        if indent.len() + one.len() + 7 <= WIDTH {
-            let _ = writeln!(header, "{indent}/** {one} */");
-            return;
-        }
+    if let [one] = &paragraphs[..]
+        && indent.len() + one.len() + 7 <= WIDTH
+    {
+        let _ = writeln!(header, "{indent}/** {one} */");
+        return;
     }
     let _ = writeln!(header, "{indent}/**");
     for paragraph in &paragraphs {

@@ -4,6 +4,7 @@
 //! beside two yardsticks: the same bytes into a locked buffer that is thrown away when full, and
 //! object_store's `BufWriter` on a null store. In-memory stores are no yardstick: page faults drown
 //! everything.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use std::hint::black_box;

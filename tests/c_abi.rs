@@ -5,6 +5,7 @@
 //! compiled alone in three languages and compared with the blessed copy; its example is cut out and
 //! run; every program of `tests/c/` is compiled with warnings as errors and run on a store of its
 //! own. `TENURE_BLESS=1 cargo test --test c_abi header` writes `include/tenure.h` anew.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -244,10 +245,13 @@ fn threads_share_a_file_and_race_its_free() {
     passes("threads", memory);
 }
 
-/// Slow, and needs valgrind: `cargo test --test c_abi -- --ignored`.
+/// CI installs valgrind; where it is missing this says so and nothing is claimed.
 #[test]
-#[ignore = "a minute of valgrind; the long checks run it"]
 fn valgrind_finds_nothing_in_misuse_and_threads() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("valgrind is not installed: memory was not checked");
+        return;
+    }
     for name in ["misuse", "threads", "basic"] {
         let place = tempfile::tempdir().unwrap();
         let program = compile(&root().join(format!("tests/c/{name}.c")), place.path());

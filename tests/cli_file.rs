@@ -1,4 +1,5 @@
 //! `tenure file`: what goes in comes out, and the exit code tells the rest.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod cli_support;
 

@@ -1,7 +1,7 @@
 //! `tenure run`: the command runs only while its lease is valid.
 
 // How long a real process takes is what one test here measures.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, missing_docs, clippy::unwrap_used)]
 
 mod cli_support;
 

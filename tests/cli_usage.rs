@@ -1,4 +1,5 @@
 //! What the command line answers to a call that is wrong, before any store is asked.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod cli_support;
 

@@ -1,4 +1,5 @@
 //! The demo is a test: it passes on the library as it is, and fails on one without the seal.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod cli_support;
 

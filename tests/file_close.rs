@@ -1,4 +1,5 @@
 //! Closing, aborting and what comes after (PROTOCOL §5 W4, traps 10 and 22).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod file;
 use file::*;

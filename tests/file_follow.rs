@@ -1,4 +1,5 @@
 //! Following a file while it is written (PROTOCOL §6).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod file;
 use file::*;

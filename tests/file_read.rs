@@ -1,4 +1,5 @@
 //! Reading: what is visible, what is checked, what it costs (PROTOCOL §6, traps 11 and 23).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod file;
 use file::*;

@@ -1,4 +1,5 @@
 //! The same path on real stores and a runtime of several threads: memory and a local directory.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod file;
 use file::*;

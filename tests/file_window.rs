@@ -1,4 +1,5 @@
 //! The pure window and the pure machines, step by step.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use proptest::prelude::*;

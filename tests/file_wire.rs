@@ -1,4 +1,5 @@
 //! Segments and manifests as bytes (PROTOCOL §2).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -125,7 +126,8 @@ fn an_index_of_another_length_or_damaged_is_corrupt() {
 proptest! {
     #[test]
     fn every_length_is_told_by_its_size(len in 1..=u64::from(u32::MAX)) {
-        prop_assert_eq!(segment::told_by_size(segment::object_size(len)), Some(SizeTells::Data(len)));
+        let told = segment::told_by_size(segment::object_size(len));
+        prop_assert_eq!(told, Some(SizeTells::Data(len)));
     }
 
     #[test]
@@ -138,7 +140,7 @@ proptest! {
         cuts.extend([0, len]);
         cuts.sort_unstable();
         let packets: Vec<Bytes> = cuts.windows(2).map(|w| payload.slice(w[0]..w[1])).collect();
-        let whole = object(&[payload.clone()]);
+        let whole = object(std::slice::from_ref(&payload));
         prop_assert!(object(&packets) == whole);
         let (header, decoded) = segment::decode(&whole, KEY, true).unwrap();
         prop_assert_eq!(header.len, len as u64);
@@ -146,7 +148,11 @@ proptest! {
     }
 
     #[test]
-    fn any_part_is_verified_by_its_units_alone(len in 1..300_000_u64, a in 0..300_000_u64, b in 1..9_000_u64) {
+    fn any_part_is_verified_by_its_units_alone(
+        len in 1..300_000_u64,
+        a in 0..300_000_u64,
+        b in 1..9_000_u64,
+    ) {
         let from = a % len;
         let part = from..(from + b).min(len);
         let whole = object(&[noise(len as usize)]);
@@ -167,7 +173,10 @@ proptest! {
 
     #[test]
     fn headers_come_back_as_they_went(
-        epoch in 0..=Epoch::MAX.0, open in 0..=WriterId::MAX_OPEN, seq: u64, offset in 0..=Epoch::MAX.0,
+        epoch in 0..=Epoch::MAX.0,
+        open in 0..=WriterId::MAX_OPEN,
+        seq: u64,
+        offset in 0..=Epoch::MAX.0,
         len in 0..=Epoch::MAX.0, nonce: u128,
     ) {
         let by = WriterId { epoch: Epoch(epoch), open };

@@ -1,4 +1,5 @@
 //! Writing: what is sent, what is acked, what happens when the store does not answer (PROTOCOL §5).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod file;
 use file::*;

@@ -1,5 +1,5 @@
 //! A forked child: every old handle says so and frees without input or output; a new client works.
-#![allow(missing_docs, unsafe_code, clippy::unwrap_used)]
+#![allow(missing_docs, unsafe_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::time::Duration;
 use tenure::drive::authority::Validity;

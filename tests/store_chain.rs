@@ -4,7 +4,7 @@
 //! The test binary starts itself again as a child (`counter_child` with `TENURE_CHAIN_DIR`).
 //! Children tell each attempt on their standard output, and the parent is driven by these lines: no
 //! test here sleeps. The history stays whole, because nothing is collected within 60 s.
-#![allow(missing_docs, unsafe_code)]
+#![allow(missing_docs, unsafe_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -111,7 +111,7 @@ fn run(dir: &str) -> (HashMap<String, String>, usize) {
     drop(lines);
     let children = Children(children);
     let mut fates = HashMap::new();
-    let mut running = vec![true; CHILDREN];
+    let mut running = [true; CHILDREN];
     let mut stopped: Option<usize> = None;
     let (mut seen, mut stops) = (0_usize, 0);
     for (name, line) in told {

@@ -1,6 +1,7 @@
 //! One contract for every store: what `Registers` and `Blobs` promise, asked of memory, a
 //! directory, the simulator and, with `TENURE_TEST_URL=s3://… cargo test --test store_contract`, of
 //! a real bucket (options: `TENURE_TEST_STORE=key=value,…`).
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! The probe admits stores that keep their promises and refuses each broken promise by its name.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use bytes::Bytes;
 use std::time::Duration;

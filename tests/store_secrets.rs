@@ -1,5 +1,6 @@
 //! What is secret stays secret: no key, token, signature or password of a store reaches an error's
 //! text, its chain, or any `Debug`.
+#![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -32,7 +33,8 @@ fn serve(status: &'static str, body: &'static str) -> u16 {
                 continue;
             }
             let answer = format!(
-                "HTTP/1.1 {status}\r\ncontent-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                "HTTP/1.1 {status}\r\ncontent-type: application/xml\r\n\
+                 content-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
             );
             // A client that has gone wants no answer.
@@ -92,7 +94,8 @@ async fn errors(store: &Store) -> Vec<Error> {
 async fn a_refused_signature_is_told_without_what_was_signed() {
     let port = serve(
         "403 Forbidden",
-        "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match</Message>\
+        "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code>\
+         <Message>The signature does not match</Message>\
          <AWSAccessKeyId>AKIDHUNTER2</AWSAccessKeyId><StringToSign>AWS4 hunter2</StringToSign>\
          <SignatureProvided>c2lnbmF0dXJlaHVudGVyMg</SignatureProvided></Error>",
     );
@@ -111,7 +114,8 @@ async fn a_refused_signature_is_told_without_what_was_signed() {
 async fn a_missing_bucket_is_not_a_missing_object() {
     let port = serve(
         "404 Not Found",
-        "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>",
+        "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code>\
+         <Message>The specified bucket does not exist</Message></Error>",
     );
     let (store, _) = s3(port);
     let error = store.leases.read("k", None).await.expect_err("not absent: unknown");

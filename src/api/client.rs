@@ -101,7 +101,7 @@ impl Client {
         config.check()?;
         if store.write_gap >= Duration::from_secs(1) && config.limits.soft < 4 * store.write_gap {
             let why = format!(
-                "soft_ms = {}: expected at least {}, because this store takes one write per key and {} ms",
+                "soft_ms = {}: expected at least {}, as this store takes one write per key and {} ms",
                 config.limits.soft.as_millis(),
                 4 * store.write_gap.as_millis(),
                 store.write_gap.as_millis()

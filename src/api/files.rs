@@ -12,7 +12,7 @@ use crate::decide::opening::Mode;
 use crate::drive::budget::Budget;
 use crate::drive::context::FileContext;
 use crate::drive::fork::PerProcess;
-use crate::drive::held;
+use crate::drive::held::{self, Held};
 use crate::drive::task::run_on;
 use std::sync::Arc;
 
@@ -63,12 +63,25 @@ impl Client {
         run_on(&data, async move { file::list(&ctx, &prefix).await }).await
     }
 
+    /// Deletes a file under its lease, waiting for a holder up to `wait`. A former writer is sealed
+    /// out and told `Fenced`; a tombstone stays, so that the path's epochs are never reused.
+    /// Errors: `NotFound`, else as [`Client::create`].
+    pub async fn delete(&self, path: &str, wait: Wait) -> Result<()> {
+        let (path, ctx) = (FilePath::new(path)?, self.files_context()?);
+        let held = self.hold(&path, wait).await?;
+        let data = ctx.world.data.clone();
+        run_on(&data, async move { file::delete(ctx, path, Arc::new(held)).await }).await
+    }
+
+    async fn hold(&self, path: &FilePath, wait: Wait) -> Result<Held> {
+        let (core, control) = self.on_control()?;
+        let resource = path.resource();
+        run_on(&control, async move { held::acquire(&core, &resource, wait, true).await }).await
+    }
+
     async fn write(&self, path: FilePath, mode: Mode, wait: Wait) -> Result<FileWriter> {
         let ctx = self.files_context()?;
-        let core = Arc::clone(&self.inner.core);
-        let resource = path.resource();
-        let acquire = async move { held::acquire(&core, &resource, wait, true).await };
-        let held = run_on(&self.inner.core.world.control, acquire).await?;
+        let held = self.hold(&path, wait).await?;
         let data = ctx.world.data.clone();
         let opened = async move { FileWriter::open(ctx, path, mode, Arc::new(held)).await };
         run_on(&data, opened).await

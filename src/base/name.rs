@@ -174,7 +174,7 @@ fn check_path(what: &str, text: &str) -> Result<()> {
             }
             _ if encoded > SEGMENT_MAX => {
                 return refuse(format!(
-                    "segment {part} {:?} takes {encoded} encoded bytes, expected at most {SEGMENT_MAX}",
+                    "segment {part} {:?} takes {encoded} encoded bytes; at most {SEGMENT_MAX} fit",
                     shorten(segment)
                 ));
             }

@@ -80,6 +80,7 @@ pub enum Opened {
 
 /// What was heard.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one at a time, consumed at once")]
 pub enum Heard {
     /// The manifest, or that there is none.
     Manifest(Option<(Manifest, Version)>),

@@ -40,4 +40,6 @@ pub trait Authority: Send + Sync + std::fmt::Debug + 'static {
     /// Gives it up in the background; `unclosed` marks the record so that a monitor recovers the
     /// file. Never blocks; idempotent.
     fn release(&self, unclosed: bool);
+    /// Returns once the store knows of the release, or the client gave up telling it.
+    async fn settled(&self);
 }

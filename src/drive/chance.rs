@@ -1,5 +1,7 @@
 //! Production chance: the operating system's, through `rand`.
 
+#![allow(clippy::disallowed_methods, reason = "the one place where production chance comes from")]
+
 use super::world::Chance;
 use crate::base::Id128;
 use std::time::Duration;

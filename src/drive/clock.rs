@@ -18,7 +18,7 @@ impl Clock for SystemClock {
 
     fn wall(&self) -> Wall {
         let t = clock_gettime(ClockId::Realtime);
-        Wall(t.tv_sec.saturating_mul(1_000).saturating_add(i64::from(t.tv_nsec) / 1_000_000))
+        Wall(t.tv_sec.saturating_mul(1_000).saturating_add(t.tv_nsec / 1_000_000))
     }
 }
 

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 /// A lease held by this client. Dropping it releases it in the background.
 #[derive(Debug)]
@@ -45,13 +45,16 @@ pub async fn acquire(
         None => None,
     };
     let once = wait.is_some_and(|w| w.is_zero());
-    let deadline = patience.map(|p| Instant::now() + p);
-    held.wait_granted(deadline, once).await?;
+    match patience {
+        None => held.granted(once).await?,
+        // Late: the most telling answer there is. What was sent is settled in the background.
+        Some(limit) => timeout(limit, held.granted(once)).await.map_err(|_| held.late())??,
+    }
     Ok(held)
 }
 
 impl Held {
-    async fn wait_granted(&self, deadline: Option<Instant>, once: bool) -> Result<()> {
+    async fn granted(&self, once: bool) -> Result<()> {
         let mut session = self.core.watch();
         let mut news = self.slot.watch();
         loop {
@@ -60,19 +63,9 @@ impl Held {
             if let Some(answer) = self.look(once) {
                 return answer;
             }
-            let change = async {
-                tokio::select! {
-                    _ = session.changed() => {}
-                    _ = news.changed() => {}
-                }
-            };
-            match deadline {
-                None => change.await,
-                Some(at) => {
-                    if timeout_at(at, change).await.is_err() {
-                        return Err(self.late());
-                    }
-                }
+            tokio::select! {
+                _ = session.changed() => {}
+                _ = news.changed() => {}
             }
         }
     }
@@ -133,23 +126,12 @@ impl Held {
     /// Gives it up and waits until the store knows.
     pub async fn release_and_wait(&self, wait: Option<Duration>) -> Result<()> {
         self.release(false);
-        let mut news = self.slot.watch();
-        let settled = async {
-            loop {
-                news.borrow_and_update();
-                if self.slot.is_idle() {
-                    return;
-                }
-                if news.changed().await.is_err() {
-                    return;
-                }
-            }
-        };
+        let settled = self.settled();
         let Some(wait) = wait else {
             settled.await;
             return Ok(());
         };
-        tokio::time::timeout(wait, settled).await.map_err(|_| {
+        timeout(wait, settled).await.map_err(|_| {
             let why = "the release is on its way; it goes on in the background";
             Error::new(Status::TimedOut, why).on(self.slot.resource())
         })
@@ -241,6 +223,16 @@ impl Authority for Held {
             return;
         }
         self.slot.give_up(&self.core, unclosed);
+    }
+
+    async fn settled(&self) {
+        let mut news = self.slot.watch();
+        loop {
+            news.borrow_and_update();
+            if !self.slot.is_releasing() || news.changed().await.is_err() {
+                return;
+            }
+        }
     }
 }
 

@@ -28,6 +28,7 @@ use tokio::time::timeout;
 
 /// How an opening ended.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per open, moved once")]
 pub(crate) enum Start {
     /// We are the writer; its streamer runs.
     Writing(Live),

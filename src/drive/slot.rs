@@ -142,6 +142,12 @@ impl Slot {
         inner.claimed && inner.machine.epoch().is_some()
     }
 
+    /// Whether something given up is still being released or settled.
+    #[must_use]
+    pub fn is_releasing(&self) -> bool {
+        self.lock().machine.is_releasing()
+    }
+
     /// Whether a gap is worth a touch at once: a writer is open.
     #[must_use]
     pub fn is_eager(&self) -> bool {

@@ -147,6 +147,10 @@ struct Ending {
 impl Ending {
     fn end(&self, phase: Phase) {
         let unclosed = !matches!(phase, Phase::Closed);
+        if !unclosed {
+            // Before anybody is woken: whoever sees the file closed may acquire its lease.
+            self.owner.authority.release(false);
+        }
         if self.buffer.end(phase) {
             self.owner.authority.release(unclosed);
         }

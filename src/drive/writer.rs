@@ -164,9 +164,21 @@ impl Writer {
     }
 
     pub(crate) async fn close(&self, wait: Option<Duration>) -> Result<()> {
-        let Some(Live { buffer, .. }) = &self.live else { return Ok(()) };
+        let Some(Live { buffer, owner, .. }) = &self.live else { return Ok(()) };
         buffer.begin_close();
-        let closed = self.until(buffer, |phase, _| match phase {
+        let closed = async {
+            let closed = self.until_closed(buffer).await;
+            if closed.is_ok() {
+                // So that the next writer, here or elsewhere, need not wait for it.
+                owner.authority.settled().await;
+            }
+            closed
+        };
+        self.ctx.within(wait, "the close", closed).await.and_then(|r| r)
+    }
+
+    async fn until_closed(&self, buffer: &Buffer) -> Result<()> {
+        self.until(buffer, |phase, _| match phase {
             Phase::Closing => None,
             Phase::Closed => Some(Ok(())),
             Phase::Failed(first) => Some(self.tell_once(first)),
@@ -175,8 +187,8 @@ impl Writer {
             Phase::Open => {
                 Some(Err(Error::new(Status::OutcomeUnknown, "the close was not answered")))
             }
-        });
-        self.ctx.within(wait, "the close", closed).await.and_then(|r| r)
+        })
+        .await
     }
 
     fn tell_once(&self, first: &Error) -> Result<()> {

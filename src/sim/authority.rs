@@ -131,4 +131,6 @@ impl Authority for SimAuthority {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         released.get_or_insert(unclosed);
     }
+
+    async fn settled(&self) {}
 }

@@ -11,7 +11,8 @@
 //! ([`crate::store`] has the real one).
 //!
 //! ```
-//! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+//! # let mut paused = tokio::runtime::Builder::new_current_thread();
+//! # paused.enable_time().start_paused(true).build().unwrap().block_on(async {
 //! use tenure::sim::{Fault, Match, SimClock, SimStore, world};
 //! use tenure::store::{Outcome, Read};
 //! use std::time::Duration;
@@ -31,7 +32,8 @@
 //!
 //! // Script an interleaving: stop a request on the wire, do something else, let it go.
 //! let hold = sim.hold(Match::put("leases/b"));
-//! let slow = tokio::spawn({ let l = leases.clone(); async move { l.swap("leases/b", None, "late".into()).await } });
+//! let l = leases.clone();
+//! let slow = tokio::spawn(async move { l.swap("leases/b", None, "late".into()).await });
 //! hold.arrived().await;
 //! assert!(matches!(leases.swap("leases/b", None, "early".into()).await, Outcome::Landed(_)));
 //! hold.release();

@@ -161,7 +161,7 @@ impl Shelf {
     pub(super) fn put(&mut self, key: &str, body: Bytes, wall: Wall) -> Version {
         self.puts += 1;
         let mut told = wall.0;
-        if self.quirk == Some(Quirk::SkewedClocks) && self.puts % 2 == 0 {
+        if self.quirk == Some(Quirk::SkewedClocks) && self.puts.is_multiple_of(2) {
             told -= 30_000;
         }
         let kept = self.objects.get(key).map(|o| o.modified);

@@ -155,10 +155,10 @@ impl State {
 
     fn rule_for(&mut self, op: &Op, node: &str) -> Rule {
         let meets = |which: &Match| which.meets(op.verb(), op.key(), node);
-        if let Some(i) = self.rules.iter().position(|(which, _)| meets(which)) {
-            if let Some((_, rule)) = self.rules.remove(i) {
-                return rule;
-            }
+        if let Some(i) = self.rules.iter().position(|(which, _)| meets(which))
+            && let Some((_, rule)) = self.rules.remove(i)
+        {
+            return rule;
         }
         if let Some((_, fault)) = self.always.iter().find(|(which, _)| meets(which)) {
             return Rule::Meet(*fault);

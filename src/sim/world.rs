@@ -4,6 +4,8 @@
 //! drives everything: timers, deadlines and the store's `LastModified`. Each node may have a clock
 //! of its own that runs at another rate, is stepped, or sleeps through a suspend.
 
+#![allow(clippy::disallowed_methods, reason = "a simulated clock is tokio's, which tests pause")]
+
 use crate::base::{Clock, Id128, Mono, Mutant, Wall};
 use crate::drive::world::{Chance, World};
 use std::sync::Arc;

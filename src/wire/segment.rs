@@ -10,7 +10,7 @@
 //!
 //! ```text
 //!  0 magic "tnre"   4 version   5 kind   6 zero[2]   8 epoch   16 seq   24 file offset
-//! 32 payload length             40 open              44 writer nonce[16]           60 crc32c of bytes 0..60
+//! 32 payload length       40 open        44 writer nonce[16]     60 crc32c of bytes 0..60
 //! ```
 //! Numbers are little-endian; the nonce is big-endian, as it is written in names. The header does
 //! not carry the payload's checksum: one writer sends one payload for one sequence number, ever, so

@@ -65,24 +65,7 @@ impl Lease {
         }
         let Some(rival) = &mut self.rival else { return Do::Read(None) };
         match record.state {
-            LeaseState::Released => {
-                if record.how == How::Forced && !rival.notified {
-                    let (sid, epoch) = (record.sid, record.epoch);
-                    self.seen = Seen::Record(record, version);
-                    return Do::Notify(sid, epoch);
-                }
-                let offered = record.offer.as_ref().filter(|o| o.sid != self.me.sid);
-                if let Some(offer) = offered {
-                    let since = *rival.offer_since.get_or_insert(now);
-                    let over = since + Duration::from_millis(offer.ms);
-                    if now < over {
-                        return self.held_by(now, &record, now.until(over));
-                    }
-                }
-                let mine = record.offer.as_ref().is_some_and(|o| o.sid == self.me.sid);
-                let how = if mine { How::HandedOver } else { How::Fresh };
-                self.take(view, Some((record, version)), how, nonce)
-            }
+            LeaseState::Released => self.judge_released(now, view, record, version, nonce),
             LeaseState::Held if record.sid == self.me.sid => {
                 self.take(view, Some((record, version)), How::Reacquired, nonce)
             }
@@ -112,6 +95,36 @@ impl Lease {
                 Do::ReadRival(sid)
             }
         }
+    }
+
+    /// Free, unless an operator's notice is owed first or the lease is reserved for somebody.
+    fn judge_released(
+        &mut self,
+        now: Mono,
+        view: &View,
+        record: Box<LeaseRecord>,
+        version: Version,
+        nonce: Id128,
+    ) -> Do {
+        let Some(rival) = &mut self.rival else { return Do::Read(None) };
+        if record.how == How::Forced && !rival.notified {
+            let (sid, epoch) = (record.sid, record.epoch);
+            self.seen = Seen::Record(record, version);
+            return Do::Notify(sid, epoch);
+        }
+        let how = match &record.offer {
+            Some(offer) if offer.sid != self.me.sid => {
+                let since = *rival.offer_since.get_or_insert(now);
+                let over = since + Duration::from_millis(offer.ms);
+                if now < over {
+                    return self.held_by(now, &record, now.until(over));
+                }
+                How::Fresh
+            }
+            Some(_) => How::HandedOver,
+            None => How::Fresh,
+        };
+        self.take(view, Some((record, version)), how, nonce)
     }
 
     /// The holder's session, read after its record.

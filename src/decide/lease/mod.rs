@@ -2,10 +2,10 @@
 //! answered.
 //!
 //! Rule. Only the swap of the record decides. Every swap names the version it read, carries a fresh
-//! nonce and remembers the session's generation at its
-//! *send*. A swap without a clear answer is an *attempt*; while a resource has attempts, nothing else is sent for it but settling: read, adopt what carries a
-//! nonce of mine under the oldest generation among the attempts, kill what may still land by
-//! writing on the same version, forget what can no longer land.
+//! nonce and remembers the session's generation at its *send*. A swap without a clear answer is an
+//! *attempt*; while a resource has attempts, nothing else is sent for it but settling: read, adopt
+//! what carries a nonce of mine under the oldest generation among the attempts, kill what may still
+//! land by writing on the same version, forget what can no longer land.
 //!
 //! Why the obvious rules fail. "Refused means somebody else" forgets that a store may refuse one's
 //! own earlier landing (trap 3, 12); "the record names me, so it is mine" revives a lease over a
@@ -335,6 +335,12 @@ impl Lease {
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
         self.hold.as_ref().map(|h| h.record.epoch)
+    }
+
+    /// Whether something given up is still being released or settled.
+    #[must_use]
+    pub fn is_releasing(&self) -> bool {
+        self.releasing
     }
 
     /// Whether a raise or a proof is still owed to somebody.

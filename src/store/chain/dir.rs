@@ -167,6 +167,7 @@ impl ChainDir {
         if modified(&file.metadata()?) < before { self.remove(temp) } else { Ok(()) }
     }
 
+    #[allow(clippy::disallowed_methods, reason = "part of a name, never an identity")]
     fn temp(&self, n: u64) -> io::Result<(String, File)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

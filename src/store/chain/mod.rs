@@ -14,19 +14,27 @@
 //!
 //! The argument. Numbers near the head have no gaps, because n+1 is only linked by one who saw n as
 //! head; so the head moves by one, and never back.
-//! - **A swap** opens the directory once, scans it, compares n and the content's identity with what is expected and links n+1 relative to that
-//!   descriptor. `link` succeeded: the name was free. Either it had never existed: then the head was n at that moment, the swap landed. Or it had been
-//!   collected: then the head is at n+17 or more already. So it looks again *by path*: the same directory and a head below n+17 proves
-//!   that it landed, even if others have built on it since; anything else is *unknown* and is settled above by reading. Such a stray
-//!   link lies below the head, is never anybody's value, and is collected in turn.
-//! - **A read** scans, opens the head and reads it. A directory entry that exists while a scan lasts is seen by it, so the result was the head at some
-//!   moment of the scan. The head of a scan can only be collected 60 s later, so a read (scan to last byte) that took under 10 s did not
-//!   see a name that was collected and linked again by a straggler. One that took longer, or whose head is gone at open, is repeated.
-//! - **Collection** (`past.rs`): a process removes n only if it saw n+16 at least 60 s ago on its own boot clock. So the head and its 15 elders always stay,
-//!   and names under a reader's eye stay. A collector that stops in the middle removes, when it wakes, names that were garbage before.
-//! - **Number 0 is never collected.** So create-only is one `link` to 0, true for all time. Only create makes the directory: a late swap cannot revive
-//!   a register that was moved away. Removing one (tests only): rename the directory away first.
-//! - **Power failure**: contents are flushed before the link, the directory after it, and its ancestors when it is made, before anything is told.
+//! - **A swap** opens the directory once, scans it, compares n and the content's identity with what
+//!   is expected and links n+1 relative to that descriptor. `link` succeeded: the name was free.
+//!   Either it had never existed: then the head was n at that moment, the swap landed. Or it had
+//!   been collected: then the head is at n+17 or more already. So it looks again *by path*: the
+//!   same directory and a head below n+17 proves that it landed, even if others have built on it
+//!   since; anything else is *unknown* and is settled above by reading. Such a stray link lies
+//!   below the head, is never anybody's value, and is collected in turn.
+//! - **A read** scans, opens the head and reads it. A directory entry that exists while a scan
+//!   lasts is seen by it, so the result was the head at some moment of the scan. The head of a scan
+//!   can only be collected 60 s later, so a read (scan to last byte) that took under 10 s did not
+//!   see a name that was collected and linked again by a straggler. One that took longer, or whose
+//!   head is gone at open, is repeated.
+//! - **Collection** (`past.rs`): a process removes n only if it saw n+16 at least 60 s ago on its
+//!   own boot clock. So the head and its 15 elders always stay, and names under a reader's eye
+//!   stay. A collector that stops in the middle removes, when it wakes, names that were garbage
+//!   before.
+//! - **Number 0 is never collected.** So create-only is one `link` to 0, true for all time. Only
+//!   create makes the directory: a late swap cannot revive a register that was moved away. Removing
+//!   one (tests only): rename the directory away first.
+//! - **Power failure**: contents are flushed before the link, the directory after it, and its
+//!   ancestors when it is made, before anything is told.
 //!
 //! `LastModified` is the temporary file's mtime: written after the request began, so never before
 //! its send; the kernel's coarse clock makes the grain 10 ms. Invariants and their tests

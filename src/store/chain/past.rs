@@ -24,9 +24,14 @@ const REMOVALS_MAX: usize = 64;
 /// it its swap, told as unknown.
 const TEMP_MAX: Duration = Duration::from_secs(3_600);
 
+/// Device and inode of a chain's directory.
+type Inode = (u64, u64);
+/// Heads seen, each with when.
+type Sightings = VecDeque<(u64, Mono)>;
+
 /// What this process saw of the chains it swaps.
 #[derive(Debug, Default)]
-pub(super) struct Past(Mutex<HashMap<(u64, u64), VecDeque<(u64, Mono)>>>);
+pub(super) struct Past(Mutex<HashMap<Inode, Sightings>>);
 
 impl Past {
     /// Removes what may go after a landed swap. Errors are left to the next swap: nothing depends
