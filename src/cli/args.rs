@@ -304,6 +304,9 @@ pub struct DemoWriter {
     /// Create the file, and write only when `go` comes on stdin.
     #[arg(long)]
     pub create: bool,
+    /// After being refused once, wait for the word `go`.
+    #[arg(long)]
+    pub patient: bool,
     /// Give up at this length: a bound on disk space if `finish` never comes.
     #[arg(long)]
     pub limit: u64,

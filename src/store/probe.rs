@@ -189,7 +189,9 @@ impl Probe<'_> {
     /// refused, the store was busy (409) or answered for a copy of the request: nothing is proved,
     /// ask again later.
     fn must_land(&mut self, name: &'static str, told: &Told) -> Result<()> {
-        if let Told::NotOffered(_) = told {
+        // After a broken promise the record is not what we think, and refusals follow from that.
+        let broken = self.checks.iter().any(|check| !check.ok);
+        if broken || matches!(told, Told::NotOffered(_)) {
             let what = format!("expected a lawful write to land, {}", told.as_str());
             self.note(name, false, what);
             return Ok(());

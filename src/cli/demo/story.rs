@@ -1,5 +1,5 @@
-//! Who does what to whom. A writes first; B and C wait, and one swap decides which of them comes
-//! second.
+//! Who does what to whom. A writes first; B and C ask and are told who holds the file. B waits for
+//! A's end, C for B's, so that every play tells the same story.
 //!
 //! Rule: each step waits for something observed, never for time to pass; a signal is sent only
 //! while bytes are under way; every wait has an end, and every way out ends the processes that were
@@ -82,6 +82,7 @@ impl<'a> Story<'a> {
         self.until_under_way(first).await?;
         let killed = self.kill(first)?;
         let second = self.await_takeover("kill", killed).await?;
+        self.actor('C')?.order("go")?;
         self.until_under_way(second).await?;
         let stopped = self.freeze(second).await?;
         let third = self.await_takeover("stop", stopped).await?;
@@ -97,8 +98,10 @@ impl<'a> Story<'a> {
         let limit = (self.stage.size * 16).max(1 << 30);
         command.args(["--role", &role.to_string(), "--limit", &limit.to_string()]);
         command.args(["--parent", &std::process::id().to_string()]);
-        if role == 'A' {
-            command.arg("--create");
+        match role {
+            'A' => drop(command.arg("--create")),
+            'C' => drop(command.arg("--patient")),
+            _ => {}
         }
         self.actors.push(Actor::start(role, command, self.mouth.clone())?);
         Ok(())

@@ -33,12 +33,13 @@ pub async fn write(order: DemoWriter, config: Config) -> Result<ExitCode, Failur
     die_with_parent(order.parent)?;
     let orders = Orders::listen();
     let client = Client::open(&order.url, config).await?;
-    let file = match admission(&client, &order).await {
+    let file = match admission(&client, &order, &orders).await {
         Ok(file) => Arc::new(file),
-        Err(error) => {
+        Err(Failure::Library(error)) => {
             tell(&ended(&error, 0, 0))?;
             return Err(error.into());
         }
+        Err(other) => return Err(other),
     };
     let (epoch, base) = (file.epoch().0, file.position());
     let ledger = Ledger::begin(&order.ledgers, order.role, epoch, base);
@@ -66,9 +67,13 @@ pub async fn write(order: DemoWriter, config: Config) -> Result<ExitCode, Failur
 }
 
 /// Creates the file, or asks once, tells who holds it, and waits.
-async fn admission(client: &Client, order: &DemoWriter) -> tenure::Result<FileWriter> {
+async fn admission(
+    client: &Client,
+    order: &DemoWriter,
+    orders: &Orders,
+) -> Result<FileWriter, Failure> {
     if order.create {
-        return client.create(&order.path, CreateOptions::default(), None).await;
+        return Ok(client.create(&order.path, CreateOptions::default(), None).await?);
     }
     let mut wait = Some(Duration::ZERO);
     loop {
@@ -80,9 +85,12 @@ async fn admission(client: &Client, order: &DemoWriter) -> tenure::Result<FileWr
                         epoch: e.epoch().map_or(0, |epoch| epoch.0),
                         retry_after_ms: e.retry_after_hint().map_or(0, millis),
                     });
+                    if order.patient {
+                        orders.wait_for_go()?;
+                    }
                 }
             }
-            answer => return answer,
+            answer => return Ok(answer?),
         }
     }
 }
