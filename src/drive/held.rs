@@ -161,8 +161,8 @@ impl Held {
 /// Trying again by itself will not help.
 pub(crate) fn is_final(why: &Error) -> bool {
     use Status::{
-        AccessDenied, BucketNotFound, Closed, Corrupt, Forked, InvalidArgument, LeaseLost, NoSpace,
-        StoreUnsupported, Unsupported,
+        AccessDenied, BucketNotFound, Closed, Corrupt, Fenced, Forked, InvalidArgument, LeaseLost,
+        NoSpace, StoreUnsupported, Unsupported,
     };
     matches!(
         why.status(),
@@ -170,6 +170,7 @@ pub(crate) fn is_final(why: &Error) -> bool {
             | BucketNotFound
             | Closed
             | Corrupt
+            | Fenced
             | Forked
             | InvalidArgument
             | LeaseLost

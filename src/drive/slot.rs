@@ -419,7 +419,9 @@ impl Slot {
                     core.counters.lost.fetch_add(1, Ordering::Relaxed);
                     let last = Some(self.cell.epoch());
                     let holder = why.holder().map(str::to_owned);
-                    self.tell(core, EventKind::LeaseLost, last, why.message(), holder);
+                    let fenced = why.status() == Status::Fenced;
+                    let kind = if fenced { EventKind::Fenced } else { EventKind::LeaseLost };
+                    self.tell(core, kind, last, why.message(), holder);
                 }
                 inner.loss = Some(why);
                 self.cell.lose();

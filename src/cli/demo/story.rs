@@ -275,9 +275,9 @@ impl<'a> Story<'a> {
             match message {
                 Some(Message::Ended { status, fenced, text, acked, .. }) if role == zombie.role => {
                     told = true;
-                    let word = if fenced { "FENCED" } else { status.as_str() };
+                    let fenced = fenced && status == "FENCED";
                     let tint = if fenced { Tint::Good } else { Tint::Bad };
-                    self.tell(zombie, at, Some(acked), tint, word, text)?;
+                    self.tell(zombie, at, Some(acked), tint, &status, text)?;
                     let name = format!("{role} was told that it is fenced");
                     self.checks.push(Check::new(name, fenced, status));
                 }

@@ -1,7 +1,7 @@
 //! The next request, and what its answer means.
 
 use super::{Answer, Attempt, Do, Hold, Lease, RecordRead, Seen, Standing, Swapped, View};
-use crate::base::{Error, Id128, Mono, Protection, Status, Version};
+use crate::base::{Error, Id128, Kind, Mono, Protection, Status, Version};
 use crate::wire::lease::{LeaseRecord, LeaseState, Recover};
 use std::time::Duration;
 
@@ -242,9 +242,10 @@ impl Lease {
         self.wanted = false;
         let why = match record {
             Some(r) if r.state == LeaseState::Held => {
-                Error::new(Status::LeaseLost, "another holder took the lease")
-                    .held_by(r.holder())
-                    .at(r.epoch)
+                // Files and cells have a newer writer then, and it shuts this one out.
+                let bare = self.resource.kind() == Kind::Lease;
+                let status = if bare { Status::LeaseLost } else { Status::Fenced };
+                Error::new(status, "another holder took the lease").held_by(r.holder()).at(r.epoch)
             }
             Some(r) => Error::new(Status::LeaseLost, "the lease was taken away").at(r.epoch),
             None => Error::new(Status::LeaseLost, "the lease record was deleted"),
