@@ -156,7 +156,7 @@ impl Client {
         let (core, control) = self.on_control()?;
         let work = async move { held::acquire(&core, &resource, wait, false).await };
         let held = run_on(&control, work).await?;
-        Ok(Lease::new(held, control))
+        Ok(Lease::new(held, control, self))
     }
 
     /// Asks the store for everything this library depends on, one property at a time.

@@ -10,7 +10,7 @@
 //! `OutcomeUnknown`, `Closed`): that first error is told again by every later call. `TimedOut`
 //! undoes nothing and ends nothing. All methods may be called from any thread at once.
 
-use super::client::Wait;
+use super::client::{Client, Wait};
 use crate::base::{Epoch, FilePath, Result};
 use crate::decide::opening::Mode;
 use crate::drive::authority::Authority;
@@ -35,6 +35,8 @@ pub struct FileWriter {
     writer: Owned<Writer>,
     path: FilePath,
     epoch: Epoch,
+    /// Keeps session and threads alive. Dropped last.
+    _client: Option<Client>,
 }
 
 impl FileWriter {
@@ -52,7 +54,12 @@ impl FileWriter {
     ) -> Result<FileWriter> {
         let writer = Writer::open(ctx, path.clone(), mode, authority).await?;
         let epoch = writer.epoch();
-        Ok(FileWriter { writer: Owned::new(writer), path, epoch })
+        Ok(FileWriter { writer: Owned::new(writer), path, epoch, _client: None })
+    }
+
+    /// Keeps this client alive as long as the writer.
+    pub(super) fn keeping(self, client: &Client) -> FileWriter {
+        FileWriter { _client: Some(client.clone()), ..self }
     }
 
     /// Copies bytes into the window, never blocks; takes nothing unless all of it fits now

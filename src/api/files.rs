@@ -45,7 +45,8 @@ impl Client {
     pub async fn open_file(&self, path: &str) -> Result<FileReader> {
         let (path, ctx) = (FilePath::new(path)?, self.files_context()?);
         let data = ctx.world.data.clone();
-        run_on(&data, async move { FileReader::open(ctx, path).await }).await
+        let reader = run_on(&data, async move { FileReader::open(ctx, path).await }).await?;
+        Ok(reader.keeping(self))
     }
 
     /// What the manifest of a file says: one GET. Errors: `NotFound`.
@@ -84,7 +85,7 @@ impl Client {
         let held = self.hold(&path, wait).await?;
         let data = ctx.world.data.clone();
         let opened = async move { FileWriter::open(ctx, path, mode, Arc::new(held)).await };
-        run_on(&data, opened).await
+        Ok(run_on(&data, opened).await?.keeping(self))
     }
 
     fn files_context(&self) -> Result<FileContext> {

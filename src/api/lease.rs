@@ -1,6 +1,6 @@
 //! A held bare lease, and what a lease's record tells everybody.
 
-use super::client::Wait;
+use super::client::{Client, Wait};
 use crate::base::{Epoch, Error, Kind, Result, Status, Wall};
 use crate::drive::authority::{Authority, Validity};
 use crate::drive::held::Held;
@@ -15,11 +15,13 @@ use tokio::runtime::Handle;
 pub struct Lease {
     held: Arc<Held>,
     control: Handle,
+    /// Keeps session and threads alive. Dropped last.
+    client: Client,
 }
 
 impl Lease {
-    pub(crate) fn new(held: Held, control: Handle) -> Lease {
-        Lease { held: Arc::new(held), control }
+    pub(super) fn new(held: Held, control: Handle, client: &Client) -> Lease {
+        Lease { held: Arc::new(held), control, client: client.clone() }
     }
 
     /// The fencing token: larger than every token given out before for this resource. Memory only;
@@ -27,6 +29,12 @@ impl Lease {
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.held.epoch()
+    }
+
+    /// The client that holds it.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// The resource's name.

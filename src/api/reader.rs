@@ -3,7 +3,7 @@
 //! A reader sees finalised blocks and the contiguous part of the open tail. It may show bytes that
 //! are stored but not acked yet; they are never withdrawn.
 
-use super::client::Wait;
+use super::client::{Client, Wait};
 use crate::base::{FilePath, Result};
 use crate::drive::context::FileContext;
 use crate::drive::fork::Owned;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FileReader {
     reader: Owned<Arc<Reader>>,
+    /// Keeps the threads alive. Dropped last.
+    _client: Option<Client>,
 }
 
 impl FileReader {
@@ -25,7 +27,12 @@ impl FileReader {
     pub async fn open(ctx: FileContext, path: FilePath) -> Result<FileReader> {
         let data = ctx.world.data.clone();
         let reader = on(&data, async move { Reader::open(ctx, path).await }).await?;
-        Ok(FileReader { reader: Owned::new(Arc::new(reader)) })
+        Ok(FileReader { reader: Owned::new(Arc::new(reader)), _client: None })
+    }
+
+    /// Keeps this client alive as long as the reader.
+    pub(super) fn keeping(self, client: &Client) -> FileReader {
+        FileReader { _client: Some(client.clone()), ..self }
     }
 
     /// Up to `len` bytes from `offset`: fewer only at the visible end, none beyond it. Damage is
