@@ -2,25 +2,25 @@
 //!
 //! Question: how does a program that knows no Rust hold a lease or write a file, and what happens
 //! when it gets the calls wrong? Rule: conversion only. Every exported function checks its
-//! arguments, crosses one wall ([`wall`]) and calls one method of `api/`; a decision found in this
+//! arguments, crosses one wall (`wall`) and calls one method of `api/`; a decision found in this
 //! folder is in the wrong place. `include/tenure.h` is generated from the documentation comments
 //! here, so they are written for a reader of the header: does, returns, blocks, threads, ownership.
 //!
 //! Why not hand out `Box` pointers, as most bindings do? A C program frees twice, frees while
 //! another thread writes, passes a lease where a file is wanted. With boxes each of those reads
 //! freed memory, and a library that guards data must not corrupt it over a caller's slip. Here a
-//! handle is the address of a cell in a static arena ([`arena`]) that is never given back, so that
+//! handle is the address of a cell in a static arena (`arena`) that is never given back, so that
 //! reading any handle, living or dead, is sound, and a word in the cell says which. A value is
-//! destroyed only when no thread is using it ([`pin`]).
+//! destroyed only when no thread is using it (`pin`).
 //!
 //! | file | what it answers |
 //! |---|---|
-//! | [`wall`] | what stops a panic, and how a result becomes a status and an error |
-//! | [`handle`] | which C name is which Rust type; give, use, share, free |
-//! | [`arena`] | where handles live, and why a stale one is recognised |
-//! | [`pin`] | how a use and a concurrent free are told apart for two nanoseconds |
-//! | [`args`] | how text, bytes and outputs come in and go out |
-//! | [`wait`] | how a thread without a runtime waits for a future |
+//! | `wall` | what stops a panic, and how a result becomes a status and an error |
+//! | `handle` | which C name is which Rust type; give, use, share, free |
+//! | `arena` | where handles live, and why a stale one is recognised |
+//! | `pin` | how a use and a concurrent free are told apart for two nanoseconds |
+//! | `args` | how text, bytes and outputs come in and go out |
+//! | `wait` | how a thread without a runtime waits for a future |
 //! | the others | one C noun each |
 //!
 //! Unsafe code of the library lives in this folder (and in the fork and clock shims); each block
