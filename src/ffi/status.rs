@@ -1,9 +1,9 @@
 //! The numbers of the header: statuses and their names.
 //!
 //! Question: what does an `int32_t` from this library say? Rule: numbers are append-only and equal
-//! [`Status`](crate::base::Status) in every language; a caller that meets a number it does not know treats it by its
-//! decade. Written out because cbindgen expands no macros; `every_status_has_its_constant` keeps
-//! the two lists equal.
+//! [`Status`](crate::base::Status) in every language; a caller that meets a number it does not know
+//! treats it by its decade. Written out because cbindgen expands no macros;
+//! `every_status_has_its_constant` keeps the two lists equal.
 
 use std::ffi::CStr;
 
