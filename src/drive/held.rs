@@ -7,7 +7,8 @@
 use super::authority::{Authority, Validity};
 use super::session::SessionCore;
 use super::slot::Slot;
-use crate::base::{Epoch, Error, Resource, Result, Status};
+use super::task::run_on;
+use crate::base::{Epoch, Error, Resource, Result, Status, Wall};
 use crate::decide::lease::Standing;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -224,6 +225,15 @@ impl Authority for Held {
             return;
         }
         self.slot.give_up(&self.core, unclosed);
+    }
+
+    async fn store_time(&self) -> Option<Wall> {
+        if let Some(known) = self.core.view().store_time {
+            return Some(known);
+        }
+        let (core, slot) = (Arc::clone(&self.core), Arc::clone(&self.slot));
+        let ask = async move { slot.learn_time(&core).await.map(|()| core.view().store_time) };
+        run_on(&self.core.world.control, ask).await.ok().flatten()
     }
 
     async fn settled(&self) {

@@ -162,7 +162,9 @@ impl Sender {
         let world = &self.ctx.world;
         manifest.nonce = world.chance.id();
         if begins {
-            manifest.first_at = world.clock.wall().0;
+            // By the store's clock: the age of a dead incarnation's seals is judged by it.
+            let store_time = self.authority.store_time().await;
+            manifest.first_at = store_time.unwrap_or_else(|| world.clock.wall()).0;
         }
         let body = manifest.encode()?;
         let sent_at = world.clock.now();

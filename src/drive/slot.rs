@@ -360,7 +360,7 @@ impl Slot {
         }
     }
 
-    async fn learn_time(&self, core: &SessionCore) -> Result<()> {
+    pub(super) async fn learn_time(&self, core: &SessionCore) -> Result<()> {
         let key = key::session(core.identity.sid);
         if let Some((version, modified)) = bounded(core, core.store.leases.modified(&key)).await?? {
             core.with_session(|s| s.learn_own_time(&version, modified));

@@ -4,7 +4,7 @@
 //! and only the holder's touch and raise succeed, as with the real record (`PROTOCOL` §3.4, §4.2).
 //! What is not here: time; a test says when an authority is suspended or lost.
 
-use crate::base::{Epoch, Error, Result, Status};
+use crate::base::{Epoch, Error, Result, Status, Wall};
 use crate::drive::authority::{Authority, Validity};
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,4 +133,8 @@ impl Authority for SimAuthority {
     }
 
     async fn settled(&self) {}
+
+    async fn store_time(&self) -> Option<Wall> {
+        None
+    }
 }
