@@ -248,6 +248,36 @@ fn without_the_gap_rule_a_stolen_lease_is_revived() {
 }
 
 #[test]
+fn a_slow_answer_does_not_age_a_session_that_was_renewed_meanwhile() {
+    guarded(Protection::JudgeBeforeRead, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let _warm = b.acquire("warm", None).await.unwrap();
+            let lease = a.acquire("r", None).await.unwrap();
+            // The holder's renewals fail until half a second before its term ends.
+            w.sim.always(Match::put("sessions/").from("a"), Fault::Lost);
+            sleep(Duration::from_millis(9_300)).await;
+            // The contender looks, the holder renews, and the answer is processed seconds later: a
+            // thread that did not run, a stopped process. To the store that session was alive.
+            let slow = Fault::SlowAnswer(Duration::from_millis(600));
+            w.sim.next(Match::get("sessions/").from("b"), slow);
+            let contender = tokio::spawn(async move { (b.acquire("r", Some(SOFT)).await, b) });
+            sleep(Duration::from_millis(50)).await;
+            assert_eq!(w.sim.count(Match::get("sessions/").from("b")), 1, "it has looked");
+            w.sim.heal();
+            sleep(Duration::from_millis(450)).await;
+            assert!(is_valid(&lease), "renewed in time");
+            tokio::time::advance(Duration::from_secs(4)).await;
+            sleep(Duration::from_secs(1)).await;
+            let preempted = contender.is_finished();
+            assert!(is_valid(&lease));
+            !preempted
+        })
+    });
+}
+
+#[test]
 fn a_missing_session_object_does_not_free_its_leases() {
     guarded(Protection::MissingWait, |mutant| {
         run(async move {
