@@ -161,7 +161,7 @@ fn defaults_are_the_documented_ones() {
     for (key, _) in Config::KEYS {
         assert!(book.contains(&format!("| `{key}` |")), "docs/defaults.md lacks {key}");
     }
-    assert_eq!(config.window(), (8 * 4 << 20) + 80 * (64 << 10), "37 MiB");
+    assert_eq!(config.window(), ((8 * 4) << 20) + 80 * (64 << 10), "37 MiB");
     assert_eq!(set("max_packets", "80").unwrap().window(), 80 * (64 << 10));
 }
 
