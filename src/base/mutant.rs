@@ -24,6 +24,8 @@ protections! {
     GapAtAnswer,
     /// The lease is read before its holder's session is judged (trap 4).
     ReadOrder,
+    /// A holder's session is judged by the store's time known before it was read.
+    JudgeBeforeRead,
     /// A missing session is waited out (trap 5).
     MissingWait,
     /// Every record write carries a fresh nonce (trap 6).

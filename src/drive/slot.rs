@@ -11,7 +11,9 @@ use super::mailbox;
 use super::renew::bounded;
 use super::session::SessionCore;
 use super::term::LeaseCell;
-use crate::base::{Epoch, Error, Event, EventKind, Mono, Mutant, Resource, Result, Status};
+use crate::base::{
+    Epoch, Error, Event, EventKind, Mono, Mutant, Protection, Resource, Result, Status,
+};
 use crate::decide::lease::{Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View};
 use crate::store::{Outcome, Read};
 use crate::wire::key;
@@ -322,9 +324,12 @@ impl Slot {
         let now = core.world.clock.now();
         // The store's time stays the one known before the request: a rival read at some instant is
         // judged by a time not after it, however late the answer.
-        let view = View { store_time: view.store_time, ..core.view() };
+        let mut judged = core.view();
+        if !core.world.mutant.lacks(Protection::JudgeBeforeRead) {
+            judged.store_time = view.store_time;
+        }
         let mut inner = self.lock();
-        inner.machine.answer(now, &view, answer, jitter);
+        inner.machine.answer(now, &judged, answer, jitter);
         self.settle_news(core, &mut inner);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tenure::base::{Clock, Mutant, Protection};
 use tenure::drive::authority::Validity;
-use tenure::sim::{Chaos, Fault, Match, SimClock, SimStore, world};
+use tenure::sim::{Chaos, Fault, Match, Quirk, SimClock, SimStore, world};
 use tenure::{Client, Config, EventKind, Kind, Lease, Status};
 use tokio::time::{Instant, sleep};
 
@@ -248,6 +248,36 @@ fn without_the_gap_rule_a_stolen_lease_is_revived() {
 }
 
 #[test]
+fn a_slow_answer_does_not_age_a_session_that_was_renewed_meanwhile() {
+    guarded(Protection::JudgeBeforeRead, |mutant| {
+        run(async move {
+            let w = World::new(mutant);
+            let (a, b) = (w.client("a", 1), w.client("b", 2));
+            let _warm = b.acquire("warm", None).await.unwrap();
+            let lease = a.acquire("r", None).await.unwrap();
+            // The holder's renewals fail until half a second before its term ends.
+            w.sim.always(Match::put("sessions/").from("a"), Fault::Lost);
+            sleep(Duration::from_millis(9_300)).await;
+            // The contender looks, the holder renews, and the answer is processed seconds later: a
+            // thread that did not run, a stopped process. To the store that session was alive.
+            let slow = Fault::SlowAnswer(Duration::from_millis(600));
+            w.sim.next(Match::get("sessions/").from("b"), slow);
+            let contender = tokio::spawn(async move { (b.acquire("r", Some(SOFT)).await, b) });
+            sleep(Duration::from_millis(50)).await;
+            assert_eq!(w.sim.count(Match::get("sessions/").from("b")), 1, "it has looked");
+            w.sim.heal();
+            sleep(Duration::from_millis(450)).await;
+            assert!(is_valid(&lease), "renewed in time");
+            tokio::time::advance(Duration::from_secs(4)).await;
+            sleep(Duration::from_secs(1)).await;
+            let preempted = contender.is_finished();
+            assert!(is_valid(&lease));
+            !preempted
+        })
+    });
+}
+
+#[test]
 fn a_missing_session_object_does_not_free_its_leases() {
     guarded(Protection::MissingWait, |mutant| {
         run(async move {
@@ -396,6 +426,37 @@ fn a_lease_and_a_writer_keep_their_client_alive() {
         let b = w.client("b", 2);
         assert!(b.acquire("r", ONCE).await.is_ok(), "the last handle ended the session");
         assert_eq!(b.stat("log").await.unwrap().length, 10);
+
+fn a_store_that_ignores_conditions_is_refused_at_the_first_acquire() {
+    for quirk in [Quirk::IgnoresCreateOnly, Quirk::IgnoresIfMatch, Quirk::SwapCreates] {
+        run(async {
+            let mut w = World::new(Mutant::default());
+            w.sim = w.sim.with_quirk(quirk);
+            let a = w.client("a", 1);
+            for _ in 0..2 {
+                let refused = a.acquire("r", Some(SOFT)).await.unwrap_err();
+                assert_eq!(refused.status(), Status::StoreUnsupported, "{quirk:?}: {refused}");
+            }
+            assert_eq!(w.sim.count(Match::put("leases/")), 0, "nothing was written first");
+        });
+    }
+}
+
+#[test]
+fn a_reader_needs_no_permission_to_write() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let file = a.create("f", Default::default(), None).await.unwrap();
+        file.write(b"seen", None).await.1.unwrap();
+        file.hflush(None).await.unwrap();
+        w.sim.always(Match::put("").from("b"), Fault::Denied);
+        let b = w.client("b", 2);
+        let reader = b.open_file("f").await.unwrap();
+        assert_eq!(reader.read_at(0, 9).await.unwrap(), "seen");
+        assert_eq!(w.sim.count(Match::put("").from("b")), 0);
+        let refused = b.acquire("r", Some(SOFT)).await.unwrap_err();
+        assert_eq!(refused.status(), Status::AccessDenied);
     });
 }
 
@@ -412,5 +473,49 @@ fn a_closed_file_is_free_for_the_next_writer_at_once() {
         let refused = b.create("log", tenure::CreateOptions::default(), ONCE).await.unwrap_err();
         assert_eq!(refused.status(), Status::AlreadyExists);
         b.append("log", ONCE).await.unwrap().abort();
+
+fn a_lease_costs_the_requests_that_the_operators_page_lists() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let (_warm_a, _warm_b) =
+            (a.acquire("a", None).await.unwrap(), b.acquire("b", None).await.unwrap());
+        // GET, HEAD, PUT of leases and of the holder's session; renewals are counted elsewhere.
+        let cost = |from: &str| {
+            let of = |which: Match| w.sim.count(which.from(from));
+            let gets = of(Match::get("leases/")) + of(Match::get("sessions/"));
+            let counted = (gets, of(Match::head("")), of(Match::put("leases/")));
+            w.sim.forget();
+            counted
+        };
+        w.sim.forget();
+        let lease = a.acquire("r", ONCE).await.unwrap();
+        let never_held = cost("a");
+        assert_eq!((never_held.0, never_held.2), (1, 1), "GET and create");
+        assert!(never_held.1 <= 1, "the store's time, once per renewal");
+        assert!(b.acquire("r", ONCE).await.is_err());
+        let refused = cost("b");
+        assert_eq!((refused.0, refused.2), (2, 0), "record and session");
+        assert!(refused.1 <= 1);
+        lease.release(None).await.unwrap();
+        assert_eq!(cost("a"), (0, 0, 1), "releasing");
+        drop(lease);
+        let lease = a.acquire("r", ONCE).await.unwrap();
+        assert_eq!(cost("a"), (0, 0, 1), "the own release is remembered");
+        lease.release(None).await.unwrap();
+        w.sim.forget();
+        let taken = b.acquire("r", ONCE).await.unwrap();
+        assert_eq!(cost("b"), (1, 0, 1), "a released one");
+        drop(taken);
+        sleep(Duration::from_secs(1)).await;
+
+        let _lease = a.acquire("dead", None).await.unwrap();
+        w.cut("a");
+        sleep(Duration::from_secs(30)).await;
+        w.sim.forget();
+        b.acquire("dead", ONCE).await.unwrap();
+        let over = cost("b");
+        assert_eq!((over.0, over.2), (2, 1), "record, session, swap");
+        assert!(over.1 <= 1);
     });
 }
