@@ -410,23 +410,6 @@ fn contenders_in_turn_never_overlap_under_chaos() {
 }
 
 #[test]
-fn a_lease_and_a_writer_keep_their_client_alive() {
-    run(async {
-        let w = World::new(Mutant::default());
-        let a = w.client("a", 1);
-        let lease = a.acquire("r", None).await.unwrap();
-        let file = a.create("log", tenure::CreateOptions::default(), None).await.unwrap();
-        drop(a);
-        sleep(Duration::from_secs(60)).await;
-        assert!(is_valid(&lease));
-        assert!(file.write(b"still here", None).await.1.is_ok());
-        file.close(None).await.unwrap();
-        drop((lease, file));
-        sleep(Duration::from_secs(1)).await;
-        let b = w.client("b", 2);
-        assert!(b.acquire("r", ONCE).await.is_ok(), "the last handle ended the session");
-        assert_eq!(b.stat("log").await.unwrap().length, 10);
-
 fn a_store_that_ignores_conditions_is_refused_at_the_first_acquire() {
     for quirk in [Quirk::IgnoresCreateOnly, Quirk::IgnoresIfMatch, Quirk::SwapCreates] {
         run(async {
@@ -461,19 +444,6 @@ fn a_reader_needs_no_permission_to_write() {
 }
 
 #[test]
-fn a_closed_file_is_free_for_the_next_writer_at_once() {
-    run(async {
-        let w = World::new(Mutant::default());
-        let (a, b) = (w.client("a", 1), w.client("b", 2));
-        let file = a.create("log", tenure::CreateOptions::default(), None).await.unwrap();
-        file.close(None).await.unwrap();
-        let again = a.append("log", ONCE).await.unwrap();
-        again.close(None).await.unwrap();
-        b.append("log", ONCE).await.unwrap().close(None).await.unwrap();
-        let refused = b.create("log", tenure::CreateOptions::default(), ONCE).await.unwrap_err();
-        assert_eq!(refused.status(), Status::AlreadyExists);
-        b.append("log", ONCE).await.unwrap().abort();
-
 fn a_lease_costs_the_requests_that_the_operators_page_lists() {
     run(async {
         let w = World::new(Mutant::default());
@@ -517,5 +487,41 @@ fn a_lease_costs_the_requests_that_the_operators_page_lists() {
         let over = cost("b");
         assert_eq!((over.0, over.2), (2, 1), "record, session, swap");
         assert!(over.1 <= 1);
+    });
+}
+
+#[test]
+fn a_lease_and_a_writer_keep_their_client_alive() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        let file = a.create("log", tenure::CreateOptions::default(), None).await.unwrap();
+        drop(a);
+        sleep(Duration::from_secs(60)).await;
+        assert!(is_valid(&lease));
+        assert!(file.write(b"still here", None).await.1.is_ok());
+        file.close(None).await.unwrap();
+        drop((lease, file));
+        sleep(Duration::from_secs(1)).await;
+        let b = w.client("b", 2);
+        assert!(b.acquire("r", ONCE).await.is_ok(), "the last handle ended the session");
+        assert_eq!(b.stat("log").await.unwrap().length, 10);
+    });
+}
+
+#[test]
+fn a_closed_file_is_free_for_the_next_writer_at_once() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let file = a.create("log", tenure::CreateOptions::default(), None).await.unwrap();
+        file.close(None).await.unwrap();
+        let again = a.append("log", ONCE).await.unwrap();
+        again.close(None).await.unwrap();
+        b.append("log", ONCE).await.unwrap().close(None).await.unwrap();
+        let refused = b.create("log", tenure::CreateOptions::default(), ONCE).await.unwrap_err();
+        assert_eq!(refused.status(), Status::AlreadyExists);
+        b.append("log", ONCE).await.unwrap().abort();
     });
 }
