@@ -40,6 +40,10 @@ pub trait Authority: Send + Sync + std::fmt::Debug + 'static {
     /// Gives it up in the background; `unclosed` marks the record so that a monitor recovers the
     /// file. Never blocks; idempotent.
     fn release(&self, unclosed: bool);
+    /// As [`Authority::release`] by somebody who changed nothing: a recovery mark found stays.
+    fn leave(&self) {
+        self.release(false);
+    }
     /// Returns once the store knows of the release, or the client gave up telling it.
     async fn settled(&self);
 }
