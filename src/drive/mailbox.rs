@@ -40,7 +40,9 @@ pub(crate) async fn evicted(
             }
             Read::Absent | Read::Unchanged => (Notice::default(), None),
         };
-        if old.evicts(resource, Epoch(epoch.0.saturating_sub(1))) {
+        // "All" is no answer: the holder may have read it long before this eviction, and only a
+        // new version is read again.
+        if old.names(resource, Epoch(epoch.0.saturating_sub(1))) {
             return Ok(());
         }
         let new = old.with_eviction(resource, epoch, core.world.chance.id());

@@ -251,6 +251,7 @@ impl SessionCore {
                     self.state().suspended_told = false;
                     if gap {
                         self.counters.gaps.fetch_add(1, Ordering::Relaxed);
+                        self.tell_suspended();
                         self.poke_writers();
                     }
                 }
@@ -289,10 +290,14 @@ impl SessionCore {
             news
         };
         if news {
-            for slot in self.all_slots() {
-                slot.tell_suspended(self);
-            }
+            self.tell_suspended();
             self.wake();
+        }
+    }
+
+    fn tell_suspended(&self) {
+        for slot in self.all_slots() {
+            slot.tell_suspended(self);
         }
     }
 
@@ -345,6 +350,15 @@ impl SessionCore {
                 slot.poke(self);
             }
         }
+    }
+
+    /// After the end: no lease sends anything more.
+    pub(super) fn stop_leases(self: &Arc<SessionCore>) {
+        let closed = Error::new(Status::Closed, "the client was closed");
+        for slot in self.all_slots() {
+            slot.session_lost(self, &closed);
+        }
+        self.wake();
     }
 
     fn lose_all(self: &Arc<SessionCore>, why: &'static str) {

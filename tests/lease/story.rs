@@ -9,14 +9,14 @@ use tenure::sim::{Chaos, Fault, Match, Quirk, SimClock, SimStore, world};
 use tenure::{Client, Config, EventKind, Kind, Lease, Status};
 use tokio::time::{Instant, sleep};
 
-const SOFT: Duration = Duration::from_secs(10);
+pub const SOFT: Duration = Duration::from_secs(10);
 /// soft + guard + grain of the simulated store (1 s grain).
 const BOUND: Duration = Duration::from_secs(10 + 2 + 1);
-const ONCE: Option<Duration> = Some(Duration::ZERO);
+pub const ONCE: Option<Duration> = Some(Duration::ZERO);
 
 pub struct World {
     pub sim: SimStore,
-    clock: Arc<SimClock>,
+    pub clock: Arc<SimClock>,
     mutant: Mutant,
 }
 
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-fn run<T>(story: impl Future<Output = T>) -> T {
+pub fn run<T>(story: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -50,11 +50,11 @@ fn run<T>(story: impl Future<Output = T>) -> T {
     runtime.block_on(story)
 }
 
-fn is_valid(lease: &Lease) -> bool {
+pub fn is_valid(lease: &Lease) -> bool {
     matches!(lease.check(), Validity::Valid(_))
 }
 
-async fn kinds(client: &Client) -> Vec<EventKind> {
+pub async fn kinds(client: &Client) -> Vec<EventKind> {
     let mut seen = Vec::new();
     while let Some(event) = client.next_event(ONCE).await {
         seen.push(event.kind);
