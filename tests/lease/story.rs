@@ -345,6 +345,24 @@ fn a_broken_lease_suspends_its_renewing_holder_within_a_renewal() {
 }
 
 #[test]
+fn breaking_again_leaves_the_notice_that_the_first_call_could_not() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        w.sim.always(Match::put("notices/"), Fault::Lost);
+        let broken = b.break_lease(Kind::Lease, "r", Duration::ZERO, "stuck").await;
+        assert!(broken.is_err(), "the notice is part of the promise");
+        w.sim.heal();
+        assert_eq!(w.sim.keys("_tenure/v1/notices/"), [""; 0]);
+        b.break_lease(Kind::Lease, "r", Duration::ZERO, "stuck").await.unwrap();
+        assert_eq!(w.sim.keys("_tenure/v1/notices/").len(), 1, "left this time");
+        sleep(SOFT).await;
+        assert!(!is_valid(&lease), "told with its next renewal, before anybody acquires");
+    });
+}
+
+#[test]
 fn renewals_cost_one_put_and_one_get_whatever_the_number_of_leases() {
     run(async {
         let w = World::new(Mutant::default());
