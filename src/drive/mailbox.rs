@@ -34,8 +34,13 @@ pub(crate) async fn evicted(
         };
         let (old, version) = match read {
             Read::Present(found) => {
-                let old = Notice::decode(&key, &found.body)
-                    .unwrap_or(Notice { all: true, ..Notice::default() });
+                let old = match Notice::decode(&key, &found.body) {
+                    Ok(notice) => notice,
+                    // A newer program's: never written over by what does not understand it.
+                    Err(newer) if newer.status() == Status::Unsupported => return Err(newer),
+                    // Damaged: it may have said anything, so it says everything from now on.
+                    Err(_) => Notice { all: true, ..Notice::default() },
+                };
                 (old, Some(found.version))
             }
             Read::Absent | Read::Unchanged => (Notice::default(), None),
