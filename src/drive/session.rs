@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
+/// What holders are told of a gap.
+const LAPSED: &str = "the session lapsed: not valid until it is proved again";
 /// Touches in flight at once after a gap.
 const TOUCHES: usize = 32;
 /// Idle slots remembered (their last version saves a request on re-acquire).
@@ -246,10 +248,11 @@ impl SessionCore {
             match one {
                 Told::Notice(notice) => self.suspend_noticed(&notice),
                 Told::Term(term) => {
-                    let gap = term.generation != self.term.load().generation;
+                    let before = self.term.load().generation;
                     self.term.publish(term);
                     self.state().suspended_told = false;
-                    if gap {
+                    // The first term follows on nothing: no gap.
+                    if before != 0 && before != term.generation {
                         self.counters.gaps.fetch_add(1, Ordering::Relaxed);
                         self.tell_suspended();
                         self.poke_writers();
@@ -297,7 +300,7 @@ impl SessionCore {
 
     fn tell_suspended(&self) {
         for slot in self.all_slots() {
-            slot.tell_suspended(self);
+            slot.tell_suspended(self, LAPSED);
         }
     }
 

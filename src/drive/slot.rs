@@ -217,6 +217,7 @@ impl Slot {
             inner.machine.suspend();
             self.publish(&mut inner);
         }
+        self.tell_suspended(core, "an operator took it: not valid until it is proved again");
         self.poke(core);
     }
 
@@ -227,12 +228,11 @@ impl Slot {
         self.settle_news(core, &mut inner);
     }
 
-    /// The session's term has run out.
-    pub fn tell_suspended(&self, core: &SessionCore) {
+    /// It does not count for now; why.
+    pub fn tell_suspended(&self, core: &SessionCore, message: &str) {
         let mut inner = self.lock();
         if inner.granted && inner.loss.is_none() && !inner.suspended_told {
             inner.suspended_told = true;
-            let message = "the session lapsed: not valid until it is proved again";
             self.tell(core, EventKind::LeaseSuspended, inner.machine.epoch(), message, None);
         }
         drop(inner);

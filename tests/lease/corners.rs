@@ -185,7 +185,10 @@ fn a_lost_lease_is_not_suspended_afterwards() {
         sleep(SOFT).await;
         w.cut("a");
         sleep(SOFT * 3).await;
-        assert_eq!(kinds(&a).await, [EventKind::LeaseGranted, EventKind::LeaseLost]);
+        assert_eq!(
+            kinds(&a).await,
+            [EventKind::LeaseGranted, EventKind::LeaseSuspended, EventKind::LeaseLost]
+        );
     });
 }
 
