@@ -10,7 +10,7 @@ CARGO ?= cargo
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
 
-demo: cargo-here ## two writers, one of them paused: who is admitted, whose bytes count
+demo: cargo-here ## three writers, one killed, one frozen and back: whose bytes count
 	$(CARGO) run --release --quiet --bin tenure -- demo
 
 test: check ## everything CI runs: the checks, then every test, doc test and C program
