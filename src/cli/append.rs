@@ -69,7 +69,7 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
         };
         bar.inc(taken as u64);
         if let Err(error) = outcome {
-            return Err(after_loss(&writer, base, error, show));
+            return Err(after_loss(&client, &writer, base, error, show).await);
         }
     }
     let ended = if stopped {
@@ -84,7 +84,7 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
         }
     };
     if let Err(error) = ended {
-        return Err(after_loss(&writer, base, error, show));
+        return Err(after_loss(&client, &writer, base, error, show).await);
     }
     bar.finish_and_clear();
     told(&writer, base, &order, show)?;
@@ -125,7 +125,13 @@ async fn finish(
 }
 
 /// The error, after a note about how far the file got.
-fn after_loss(writer: &FileWriter, base: u64, error: tenure::Error, show: &Show) -> Failure {
+async fn after_loss(
+    client: &Client,
+    writer: &FileWriter,
+    base: u64,
+    error: tenure::Error,
+    show: &Show,
+) -> Failure {
     let acked = writer.acked();
     show.note(&format!(
         "{} of these bytes are durable (file length {}), {} are not known to be",
@@ -133,6 +139,8 @@ fn after_loss(writer: &FileWriter, base: u64, error: tenure::Error, show: &Show)
         grouped(acked),
         grouped(writer.position().saturating_sub(acked))
     ));
+    writer.abort();
+    give_back(client).await;
     error.into()
 }
 
