@@ -110,7 +110,7 @@ pub unsafe extern "C" fn tenure_file_append(
 }
 
 /// Copies `len` bytes into the file's window, waiting up to `timeout_ms` for room; they are sent in
-/// the background. Up to a window (36 MiB by default) all of them are taken or none; of more,
+/// the background. Up to a window (37 MiB by default) all of them are taken or none; of more,
 /// `*accepted` says how many, and it is written on failure too. It may be NULL.
 ///
 /// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if there was no room in time: go on after the accepted

@@ -224,6 +224,19 @@ fn a_holder_within_soft_and_guard_is_named_with_a_retry_after() {
 }
 
 #[test]
+fn a_waiter_that_gave_up_leaves_no_pause_for_the_next_one() {
+    let mut b = Bench::new(Mutant::default());
+    b.found(held_by_rival(), 1);
+    b.next();
+    b.answer(Answer::Rival(rival_session(SessionState::Live, 0)));
+    assert!(matches!(b.next(), Do::Wait(Some(_))), "the waiter looks again later");
+    b.lease.give_up(false);
+    assert!(matches!(b.next(), Do::Rest));
+    b.lease.want();
+    assert!(matches!(b.next(), Do::Read(_)), "the next one asks at once");
+}
+
+#[test]
 fn a_lapsed_holder_is_replaced_by_a_swap_on_the_version_read_before_its_session() {
     let mut b = Bench::new(Mutant::default());
     b.found(held_by_rival(), 1);

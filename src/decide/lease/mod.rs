@@ -288,6 +288,10 @@ impl Lease {
         self.releasing =
             self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
         self.rival = None;
+        if matches!(self.standing, Standing::Contended { .. }) {
+            // A waiter's rhythm ends with the waiter: the next caller's first question is not late.
+            self.pause_until = Mono::ZERO;
+        }
         self.standing = if self.releasing { Standing::Working } else { Standing::Idle };
     }
 
