@@ -230,7 +230,7 @@ fn a_waiter_that_gave_up_leaves_no_pause_for_the_next_one() {
     b.next();
     b.answer(Answer::Rival(rival_session(SessionState::Live, 0)));
     assert!(matches!(b.next(), Do::Wait(Some(_))), "the waiter looks again later");
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     assert!(matches!(b.next(), Do::Rest));
     b.lease.want();
     assert!(matches!(b.next(), Do::Read(_)), "the next one asks at once");
