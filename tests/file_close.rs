@@ -80,20 +80,24 @@ fn a_close_whose_caller_gave_up_still_ends() {
 
 #[test]
 fn a_rewrite_by_somebody_else_does_not_stop_a_close() {
-    run(async {
-        let scene = Scene::new();
-        let writer = scene.create().await;
-        write_acked(&writer, b"mine").await;
-        // A sweep or a compaction: same writer, fresh nonce, and a field of a later version.
-        let mut manifest = scene.manifest();
-        manifest.nonce = Id128(99);
-        manifest.rest.insert("later".into(), serde_json::json!({"x": 1}));
-        scene.sim.plant(MANIFEST, manifest.encode().expect("encoded"));
-        writer.close(LONG).await.expect("closed");
-        let closed = scene.manifest();
-        assert_eq!(closed.state, FileState::Closed);
-        assert_eq!(closed.rest["later"]["x"], 1, "fields of later versions are kept");
-    });
+    let closes = |missing: Option<Protection>| {
+        run(async move {
+            let scene = Scene::lacking(missing);
+            let writer = scene.create().await;
+            write_acked(&writer, b"mine").await;
+            // A sweep or a compaction: same writer, fresh nonce, and a field of a later version.
+            let mut manifest = scene.manifest();
+            manifest.nonce = Id128(99);
+            manifest.rest.insert("later".into(), serde_json::json!({"x": 1}));
+            scene.sim.plant(MANIFEST, manifest.encode().expect("encoded"));
+            let closed = writer.close(LONG).await;
+            let left = scene.manifest();
+            assert_eq!(left.rest["later"]["x"], 1, "fields of later versions are kept");
+            closed.is_ok() && left.state == FileState::Closed
+        })
+    };
+    assert!(closes(None));
+    assert!(!closes(Some(Protection::WriterNonce)), "one nonce for both fences the live writer");
 }
 
 #[test]

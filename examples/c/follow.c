@@ -3,7 +3,7 @@
  * append-only file. Needs read permission only.
  *
  *   cc -std=c99 follow.c -ltenure -o follow
- *   ./follow file:///tmp/demo logs/today
+ *   ./follow "file://$PWD/demo" logs/today
  */
 #include <stdio.h>
 #include <tenure.h>

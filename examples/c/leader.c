@@ -3,7 +3,7 @@
  * whoever can check it.
  *
  *   cc -std=c99 leader.c -ltenure -o leader
- *   ./leader file:///tmp/demo orders/0
+ *   ./leader "file://$PWD/demo" orders/0
  */
 #include <stdio.h>
 #include <tenure.h>

@@ -70,6 +70,10 @@ protections! {
     ForeignCheck,
     /// After close was sent the handle accepts nothing (trap 10).
     CloseIsFinal,
+    /// Whose tail it is is told by the writer's nonce, which no other rewrite replaces (trap 22).
+    WriterNonce,
+    /// The own stamp counts only if it is the latest renewal's (trap 13).
+    OwnStampOfLatest,
     /// The reader looks at the manifest again after its LIST (trap 11).
     ReaderRecheck,
     /// The reader stays with one incarnation (trap 23).

@@ -12,7 +12,7 @@
 //! is sent (`drive::stream`), the lease's release.
 
 use super::Answer;
-use crate::base::{Error, Id128, Result, Status, Version, WriterId};
+use crate::base::{Error, Id128, Mutant, Protection, Result, Status, Version, WriterId};
 use crate::wire::manifest::{FileState, Manifest};
 
 /// What the machine needs to know or have done.
@@ -41,6 +41,7 @@ pub struct Closing {
     end_seq: u64,
     /// The file's length with everything acked.
     length: u64,
+    mutant: Mutant,
 }
 
 impl Closing {
@@ -48,7 +49,14 @@ impl Closing {
     /// `length`.
     #[must_use]
     pub fn new(path: &str, me: Id128, id: WriterId, end_seq: u64, length: u64) -> Closing {
-        Closing { path: path.to_owned(), me, id, end_seq, length }
+        Closing { path: path.to_owned(), me, id, end_seq, length, mutant: Mutant::default() }
+    }
+
+    /// The same close by a mutant, which knows its tail by the manifest's last `nonce` alone.
+    #[must_use]
+    pub fn mutated(self, mutant: Mutant, nonce: Id128) -> Closing {
+        let me = if mutant.lacks(Protection::WriterNonce) { nonce } else { self.me };
+        Closing { me, mutant, ..self }
     }
 
     /// The manifest as read, or as this writer last left it.
@@ -56,7 +64,9 @@ impl Closing {
         let Some((mut manifest, expect)) = found else {
             return Err(self.fenced("the file's manifest is gone"));
         };
-        let mine = manifest.writer == self.me && manifest.writer_id() == self.id;
+        let lacks = self.mutant.lacks(Protection::WriterNonce);
+        let owner = if lacks { manifest.nonce } else { manifest.writer };
+        let mine = owner == self.me && manifest.writer_id() == self.id;
         if mine && manifest.state == FileState::Closed {
             return Ok(Ask::Done);
         }

@@ -210,7 +210,8 @@ impl Session {
     /// renewal's, and from that renewal's answer on: an earlier one would put the store's time
     /// ahead by a whole period, and a holder that renews would look dead.
     pub fn learn_own_time(&mut self, version: &Version, modified: Wall) {
-        if self.version.as_ref() == Some(version) {
+        let latest = self.version.as_ref() == Some(version);
+        if latest || self.mutant.lacks(Protection::OwnStampOfLatest) {
             self.own_time = self.stored_at.map(|at| (modified, at));
         }
     }

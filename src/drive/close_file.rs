@@ -38,8 +38,10 @@ async fn until_known(
     length: u64,
     last: &mut Option<Error>,
 ) -> Result<bool> {
-    let closing = Closing::new(owner.path.as_str(), owner.nonce, owner.id, end_seq, length);
-    let mut ask = closing.found(Some(remembered(owner)))?;
+    let last_left = remembered(owner);
+    let closing = Closing::new(owner.path.as_str(), owner.nonce, owner.id, end_seq, length)
+        .mutated(owner.ctx.world.mutant, last_left.0.nonce);
+    let mut ask = closing.found(Some(last_left))?;
     let mut backoff = Backoff::default();
     loop {
         ask = match ask {

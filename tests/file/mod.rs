@@ -130,7 +130,7 @@ pub fn holds_only_with<F: Future<Output = ()>>(
 }
 
 /// Runs on a runtime with paused time, for at most a simulated day.
-pub fn run(check: impl Future<Output = ()>) {
+pub fn run<T>(check: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -138,6 +138,6 @@ pub fn run(check: impl Future<Output = ()>) {
         .expect("a runtime");
     runtime.block_on(async {
         let day = Duration::from_secs(7 * 86_400);
-        tokio::time::timeout(day, check).await.expect("it hangs");
-    });
+        tokio::time::timeout(day, check).await.expect("it hangs")
+    })
 }
