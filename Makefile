@@ -10,8 +10,8 @@ CARGO ?= cargo
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
 
-demo: cargo-here ## two writers, one of them paused: who is admitted, whose bytes count
-	$(CARGO) run --release --quiet --bin tenure -- demo
+demo: cargo-here ## three writers, one killed, one frozen: whose bytes count (first build: some minutes)
+	$(CARGO) run --release --bin tenure -- demo
 
 test: check ## everything CI runs: the checks, then every test, doc test and C program
 	$(CARGO) test --all-targets

@@ -280,7 +280,7 @@ typedef int32_t tenure_status;
 /** The store is full. */
 #define TENURE_NO_SPACE 65
 
-/** The bucket, container or base directory does not exist. */
+/** The bucket or container does not exist, or the base is not a directory. */
 #define TENURE_BUCKET_NOT_FOUND 66
 
 /** A bug of this library. */
@@ -491,10 +491,9 @@ void tenure_config_free(tenure_config *config);
  * that is NULL. Checks both and sends nothing: the session starts with the
  * first acquire, create or append, so that reading needs read permission only.
  *
- * Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL or a combination of
- * settings that cannot work; `TENURE_UNSUPPORTED` for a scheme this library
- * does not know. Does not wait for the network; any thread. The caller frees
- * `*client`.
+ * Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL that cannot be one,
+ * a scheme this library does not know or a combination of settings that cannot
+ * work. Does not wait for the network; any thread. The caller frees `*client`.
  */
 tenure_status tenure_client_open(const char *url,
                                  const tenure_config *config,
@@ -859,7 +858,7 @@ tenure_status tenure_file_append(tenure_client *client,
 
 /**
  * Copies `len` bytes into the file's window, waiting up to `timeout_ms` for
- * room; they are sent in the background. Up to a window (36 MiB by default) all
+ * room; they are sent in the background. Up to a window (37 MiB by default) all
  * of them are taken or none; of more, `*accepted` says how many, and it is
  * written on failure too. It may be NULL.
  *
@@ -945,8 +944,9 @@ uint64_t tenure_file_acked(const tenure_file *file);
 uint64_t tenure_file_epoch(const tenure_file *file);
 
 /**
- * Flushes and finalises the file; its lease is let go right after, in the
- * background. The handle stays valid and is still to be freed. Idempotent.
+ * Flushes and finalises the file, and gives its lease up, so that the next
+ * writer need not wait. The handle stays valid and is still to be freed.
+ * Idempotent.
  *
  * Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again;
  * the error that ended the writer, if one did. Blocks up to `timeout_ms`; any

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use std::time::Duration;
 use tenure::base::name::{FilePath, Resource, check_node, encode};
-use tenure::base::{Epoch, Event, EventKind, Id128, Limits, WriterId};
+use tenure::base::{Epoch, Event, EventKind, Id128, Limits, Protection, WriterId};
 use tenure::drive::events::{CAPACITY, Events};
 use tenure::{Config, Error, Kind, Status};
 
@@ -259,6 +259,39 @@ fn the_descriptor_is_readable_until_the_queue_is_drained() {
     assert!(!readable(&events));
     events.push(event(3));
     assert!(readable(&events), "again");
+}
+
+/// The text of every Rust file below a folder of this package.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut todo = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push((path.display().to_string(), text));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_protection_is_asked_for_by_the_code_and_taken_out_by_a_test() {
+    let (code, tests) = (sources("src"), sources("tests"));
+    for protection in Protection::ALL {
+        let name = format!("Protection::{protection:?}");
+        let named = |files: &[(String, String)]| {
+            let whole = |text: &str| {
+                text.match_indices(&name).any(|(at, _)| {
+                    !text[at + name.len()..].starts_with(|c: char| c.is_alphanumeric())
+                })
+            };
+            files.iter().any(|(_, text)| whole(text))
+        };
+        assert!(named(&code), "{name} protects nothing");
+        assert!(named(&tests), "no test fails without {name}");
+    }
 }
 
 proptest! {

@@ -83,7 +83,7 @@ statuses! {
     OutcomeUnknown = 64, "OUTCOME_UNKNOWN";
     /// The store is full.
     NoSpace = 65, "NO_SPACE";
-    /// The bucket, container or base directory does not exist.
+    /// The bucket or container does not exist, or the base is not a directory.
     BucketNotFound = 66, "BUCKET_NOT_FOUND";
     /// A bug of this library.
     Internal = 99, "INTERNAL";

@@ -66,8 +66,6 @@ protections! {
     TouchBeforeSeal,
     /// Segments are acked in order only.
     OrderedAck,
-    /// A segment is never overwritten.
-    CreateOnly,
     /// `AlreadyExists` is resolved by nonce and checksum (W2).
     ForeignCheck,
     /// After close was sent the handle accepts nothing (trap 10).

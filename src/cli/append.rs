@@ -33,8 +33,18 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
     let mut interrupt = listen(SignalKind::interrupt())?;
     let client = Client::open(&order.url, config).await?;
     let writer = tokio::select! {
-        opened = open_writer(&client, &order) => opened?,
-        () = either(&mut term, &mut interrupt) => return Ok(ExitCode::from(130)),
+        opened = open_writer(&client, &order) => opened,
+        () = either(&mut term, &mut interrupt) => {
+            give_back(&client).await;
+            return Ok(ExitCode::from(130));
+        }
+    };
+    let writer = match writer {
+        Ok(writer) => writer,
+        Err(error) => {
+            give_back(&client).await;
+            return Err(error.into());
+        }
     };
     let base = writer.position();
     let bar = bar(size);
@@ -47,7 +57,11 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
         let Some(piece) = piece else { break };
         let piece = piece.map_err(|e| Failure::io(order.input.display().to_string(), e));
         let (taken, outcome) = match piece {
-            Ok(piece) => writer.write(&piece, None).await,
+            Ok(piece) => tokio::select! {
+                written = writer.write(&piece, None) => written,
+                // The window is full and the store does not take more: no reason to stay deaf.
+                () = either(&mut term, &mut interrupt) => { stopped = true; break }
+            },
             Err(failure) => {
                 finish(&client, &writer, &order, Some(LAST_WORDS)).await?;
                 return Err(failure);
@@ -55,12 +69,22 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
         };
         bar.inc(taken as u64);
         if let Err(error) = outcome {
-            return Err(after_loss(&writer, base, error, show));
+            return Err(after_loss(&client, &writer, base, error, show).await);
         }
     }
-    let wait = stopped.then_some(LAST_WORDS);
-    if let Err(error) = finish(&client, &writer, &order, wait).await {
-        return Err(after_loss(&writer, base, error, show));
+    let ended = if stopped {
+        finish(&client, &writer, &order, Some(LAST_WORDS)).await
+    } else {
+        tokio::select! {
+            ended = finish(&client, &writer, &order, None) => ended,
+            () = either(&mut term, &mut interrupt) => {
+                stopped = true;
+                finish(&client, &writer, &order, Some(LAST_WORDS)).await
+            }
+        }
+    };
+    if let Err(error) = ended {
+        return Err(after_loss(&client, &writer, base, error, show).await);
     }
     bar.finish_and_clear();
     told(&writer, base, &order, show)?;
@@ -80,6 +104,12 @@ async fn open_writer(client: &Client, order: &Append) -> tenure::Result<FileWrit
     }
 }
 
+/// Waits for what the client still has: a lease acquired for a file that turned out to be missing
+/// is released in the background, and this process is about to end.
+async fn give_back(client: &Client) {
+    let _ = client.close(Some(LAST_WORDS)).await;
+}
+
 async fn finish(
     client: &Client,
     writer: &FileWriter,
@@ -95,7 +125,13 @@ async fn finish(
 }
 
 /// The error, after a note about how far the file got.
-fn after_loss(writer: &FileWriter, base: u64, error: tenure::Error, show: &Show) -> Failure {
+async fn after_loss(
+    client: &Client,
+    writer: &FileWriter,
+    base: u64,
+    error: tenure::Error,
+    show: &Show,
+) -> Failure {
     let acked = writer.acked();
     show.note(&format!(
         "{} of these bytes are durable (file length {}), {} are not known to be",
@@ -103,6 +139,8 @@ fn after_loss(writer: &FileWriter, base: u64, error: tenure::Error, show: &Show)
         grouped(acked),
         grouped(writer.position().saturating_sub(acked))
     ));
+    writer.abort();
+    give_back(client).await;
     error.into()
 }
 

@@ -26,9 +26,17 @@ pub async fn run(order: Run, config: Config) -> Result<ExitCode, Failure> {
     let limits = Stops::new(config.limits.soft, order.grace)?;
     let mut notices = Notices::listen()?;
     let client = Client::open(&order.url, config).await?;
-    let lease = tokio::select! {
-        lease = client.acquire(&order.resource, order.waiting.limit()) => lease?,
-        name = notices.next() => return Ok(ExitCode::from(signalled(name.as_raw()))),
+    let acquired = tokio::select! {
+        lease = client.acquire(&order.resource, order.waiting.limit()) => lease.map_err(Err),
+        name = notices.next() => Err(Ok(ExitCode::from(signalled(name.as_raw())))),
+    };
+    let lease = match acquired {
+        Ok(lease) => lease,
+        Err(answer) => {
+            // What was sent may still land; nobody is left to renew it.
+            let _ = client.close(Some(order.release_timeout)).await;
+            return answer.map_err(Failure::from);
+        }
     };
     let outcome = match Ward::start(&order, &lease) {
         Ok(ward) => ward.guard(&lease, &limits, &mut notices).await,

@@ -99,7 +99,8 @@ impl Show {
     pub fn rows(&self, head: &[&str], rows: Vec<(Vec<String>, Value)>) -> Result<(), Failure> {
         match self.output {
             Output::Table => {
-                let cells = rows.into_iter().map(|(cells, _)| cells).collect();
+                let clean = |cells: Vec<String>| cells.iter().map(|c| printable(c)).collect();
+                let cells = rows.into_iter().map(|(cells, _)| clean(cells)).collect();
                 self.line(&self.table(head, cells))
             }
             Output::Json => {
@@ -117,7 +118,7 @@ impl Show {
                 let wide = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
                 for (name, fact) in facts {
                     let name = self.paint(Tint::Dim, &format!("{name:<wide$}"));
-                    self.line(&format!("{name}  {fact}"))?;
+                    self.line(&format!("{name}  {}", printable(&fact)))?;
                 }
                 Ok(())
             }
@@ -164,7 +165,7 @@ impl Show {
     /// What went wrong, on stderr.
     pub fn error(&self, text: &str) {
         let label = paint(self.color_err, Tint::Bad, "error");
-        let _ = writeln!(std::io::stderr(), "{label}: {text}");
+        let _ = writeln!(std::io::stderr(), "{label}: {}", printable(text));
     }
 
     /// What to do about it, on stderr.
@@ -178,6 +179,16 @@ impl Show {
         let label = paint(self.color_err, Tint::Dim, " note");
         let _ = writeln!(std::io::stderr(), "{label}: {text}");
     }
+}
+
+/// Names and notes come from whoever wrote them: a control character in one must neither move a
+/// terminal's cursor nor break a row.
+fn printable(text: &str) -> String {
+    let each = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(each).collect()
 }
 
 fn paint(on: bool, tint: Tint, text: &str) -> String {

@@ -135,6 +135,8 @@ pub struct Session {
     known_mail: Option<Version>,
     next_at: Mono,
     renewed_at: Option<(Mono, Mono)>,
+    /// When `version` was first known to be stored: its `LastModified` is not after that.
+    stored_at: Option<Mono>,
     own_time: Option<(Wall, Mono)>,
     last_gap: Option<Mono>,
 }
@@ -167,6 +169,7 @@ impl Session {
             known_mail: None,
             next_at: Mono::ZERO,
             renewed_at: None,
+            stored_at: None,
             own_time: None,
             last_gap: None,
         }
@@ -203,20 +206,12 @@ impl Session {
         self.own_time.map(|(modified, at)| modified + now.since(at))
     }
 
-    /// When the latest renewal's answer came: the moment from which its `LastModified` is
-    /// extrapolated.
-    #[must_use]
-    pub fn renewed_at(&self) -> Option<Mono> {
-        self.renewed_at.map(|(_, answered)| answered)
-    }
-
     /// The own record's `LastModified`, as a HEAD told it; counts only if it is still the latest
-    /// renewal's.
+    /// renewal's, and from that renewal's answer on: an earlier one would put the store's time
+    /// ahead by a whole period, and a holder that renews would look dead.
     pub fn learn_own_time(&mut self, version: &Version, modified: Wall) {
-        if let (Some(current), Some((_, answered))) = (&self.version, self.renewed_at)
-            && current == version
-        {
-            self.own_time = Some((modified, answered));
+        if self.version.as_ref() == Some(version) {
+            self.own_time = self.stored_at.map(|at| (modified, at));
         }
     }
 
@@ -258,7 +253,7 @@ impl Session {
         }
         match put {
             Put::Landed(version) => {
-                self.landed(version);
+                self.landed(now, version);
                 self.phase = Phase::Mailing(sent);
                 self.mailed_into(now, mail, jitter, &mut told);
             }
@@ -313,7 +308,7 @@ impl Session {
                 } else {
                     self.next_at = now + self.who.limits.retry_pause() + jitter;
                 }
-                self.version = Some(version);
+                self.stored(now, version);
             }
             Own::Present(record, _) if record.state == SessionState::Ended => {
                 self.lose(now, "its record was ended", &mut told);
@@ -343,6 +338,10 @@ impl Session {
         if self.phase != Phase::Over {
             self.gap(now, &mut told);
             self.next_at = now;
+            // A renewal sent before the jump proves nothing after it.
+            if let Phase::Mailing(_) = self.phase {
+                self.phase = Phase::Renewing;
+            }
         }
         told
     }
@@ -356,12 +355,17 @@ impl Session {
         SessionRecord { beat, nonce, state: SessionState::Ended, ..self.record.clone() }
     }
 
-    fn landed(&mut self, version: Version) {
-        self.version = Some(version);
+    fn landed(&mut self, now: Mono, version: Version) {
+        self.stored(now, version);
         if let Some(record) = self.pending.take() {
             self.record = record;
         }
         self.attempts.clear();
+    }
+
+    fn stored(&mut self, now: Mono, version: Version) {
+        self.version = Some(version);
+        self.stored_at = Some(now);
         self.own_time = None;
     }
 

@@ -71,7 +71,13 @@ pub async fn break_lease(
     let key = key::lease(resource);
     let before = look(core, &key).await?;
     if before.record.state == LeaseState::Released {
-        return Ok(());
+        // Broken before, perhaps by a call that could not leave its notice.
+        return match before.record.how {
+            How::Forced => {
+                mailbox::evicted(core, before.record.sid, resource, before.record.epoch).await
+            }
+            _ => Ok(()),
+        };
     }
     sleep(observe).await;
     let now = look(core, &key).await?;

@@ -40,7 +40,12 @@ pub trait Authority: Send + Sync + std::fmt::Debug + 'static {
     /// Gives it up in the background; `unclosed` marks the record so that a monitor recovers the
     /// file. Never blocks; idempotent.
     fn release(&self, unclosed: bool);
-    /// A lower bound of the store's time, asked for if it is not known; `None` if the store will not say.
+    /// As [`Authority::release`] by somebody who changed nothing: a recovery mark found stays.
+    fn leave(&self) {
+        self.release(false);
+    }
+    /// A lower bound of the store's time, asked for if it is not known; `None` if the store will
+    /// not say.
     async fn store_time(&self) -> Option<Wall>;
     /// Returns once the store knows of the release, or the client gave up telling it.
     async fn settled(&self);

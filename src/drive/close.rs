@@ -5,6 +5,7 @@
 
 use super::renew::bounded;
 use super::session::SessionCore;
+use crate::decide::lease::Left;
 use crate::store::Outcome;
 use crate::wire::key;
 use std::sync::Arc;
@@ -25,12 +26,14 @@ pub async fn finish(core: &Arc<SessionCore>) {
     if core.has_started() {
         end(core).await;
     }
-    core.wake();
+    // What is unsettled now has no effect any more: it names a session that is over.
+    core.stop_leases();
 }
 
 async fn release_all(core: &Arc<SessionCore>) {
     for slot in core.all_slots() {
-        slot.give_up(core, false);
+        // A writer that is still open leaves its file to a recovery.
+        slot.give_up(core, if slot.is_eager() { Left::Unclosed } else { Left::AsFound });
     }
     for slot in core.all_slots() {
         let mut news = slot.watch();
@@ -45,12 +48,12 @@ async fn release_all(core: &Arc<SessionCore>) {
 
 async fn end(core: &Arc<SessionCore>) {
     let (now, nonce) = (core.world.clock.now(), core.world.chance.id());
-    let ended = core.with_session(|s| {
-        let version = s.version().cloned()?;
-        (!s.is_over()).then(|| (version, s.end(now, nonce)))
-    });
+    let ended =
+        core.with_session(|s| (!s.is_over()).then(|| (s.version().cloned(), s.end(now, nonce))));
     let Some((version, record)) = ended else { return };
     core.term.publish(core.with_session(|s| s.term()));
+    // Never stored, as far as is known: there is nothing to end.
+    let Some(version) = version else { return };
     let key = key::session(core.identity.sid);
     for _ in 0..3 {
         let swap = core.store.leases.swap(&key, Some(&version), record.encode());

@@ -9,10 +9,9 @@ use super::session::SessionCore;
 use super::slot::Slot;
 use super::task::run_on;
 use crate::base::{Epoch, Error, Resource, Result, Status, Wall};
-use crate::decide::lease::Standing;
+use crate::decide::lease::{Left, Standing};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -21,7 +20,8 @@ use tokio::time::timeout;
 pub struct Held {
     core: Arc<SessionCore>,
     slot: Arc<Slot>,
-    given_up: AtomicBool,
+    /// Set once it is given up, to the epoch it had: the slot may serve another handle then.
+    given_up: OnceLock<Epoch>,
 }
 
 /// Acquires. `wait`: how long to wait for a holder; zero asks once. `eager`: touch at once after a
@@ -37,7 +37,7 @@ pub async fn acquire(
     let slot = core.slot(resource);
     slot.claim(core, eager)?;
     // From here on dropping this future gives the claim up.
-    let held = Held { core: Arc::clone(core), slot, given_up: AtomicBool::new(false) };
+    let held = Held { core: Arc::clone(core), slot, given_up: OnceLock::new() };
     held.slot.poke(core);
     // "Ask once" still waits for the store, for as long as a lease could matter.
     let patience = match wait {
@@ -126,7 +126,7 @@ impl Held {
 
     /// Gives it up and waits until the store knows.
     pub async fn release_and_wait(&self, wait: Option<Duration>) -> Result<()> {
-        self.release(false);
+        self.leave();
         let settled = self.settled();
         let Some(wait) = wait else {
             settled.await;
@@ -138,17 +138,37 @@ impl Held {
         })
     }
 
+    /// Refuses a handle that was given up: what its slot says may be about another one.
+    fn in_use(&self) -> Result<()> {
+        self.core.usable()?;
+        match self.given_up.get() {
+            None => Ok(()),
+            Some(epoch) => Err(Error::new(Status::Closed, "the lease was released")
+                .on(self.slot.resource())
+                .at(*epoch)),
+        }
+    }
+
+    fn give_up(&self, left: Left) {
+        if !self.core.forked() && self.given_up.set(self.slot.epoch()).is_ok() {
+            self.slot.give_up(&self.core, left);
+        }
+    }
+
     async fn until<T>(&self, mut answer: impl FnMut() -> Option<Result<T>>) -> Result<T> {
         let mut session = self.core.watch();
         let mut news = self.slot.watch();
         loop {
             session.borrow_and_update();
             news.borrow_and_update();
-            self.core.usable()?;
+            // Before the loss is looked at: a loss also clears what was owed, and would look like a
+            // proof.
+            let answered = answer();
+            self.in_use()?;
             if let Some(why) = self.loss() {
                 return Err(why);
             }
-            if let Some(answer) = answer() {
+            if let Some(answer) = answered {
                 return answer;
             }
             tokio::select! {
@@ -184,17 +204,18 @@ pub(crate) fn is_final(why: &Error) -> bool {
 #[async_trait]
 impl Authority for Held {
     fn check(&self) -> Validity {
-        if self.given_up.load(Ordering::Acquire) || self.core.forked() {
+        if self.given_up.get().is_some() || self.core.usable().is_err() {
             return Validity::Lost;
         }
         self.slot.check(&self.core)
     }
 
     fn epoch(&self) -> Epoch {
-        self.slot.epoch()
+        self.given_up.get().copied().unwrap_or_else(|| self.slot.epoch())
     }
 
     async fn touch(&self) -> Result<()> {
+        self.in_use()?;
         self.slot.prove(&self.core);
         self.until(|| (!self.slot.owes()).then_some(Ok(()))).await
     }
@@ -208,6 +229,7 @@ impl Authority for Held {
     }
 
     async fn raise(&self, at_least: Epoch) -> Result<Epoch> {
+        self.in_use()?;
         self.slot.raise(&self.core, at_least);
         self.until(|| {
             let epoch = self.slot.epoch();
@@ -217,14 +239,15 @@ impl Authority for Held {
     }
 
     fn loss(&self) -> Option<Error> {
-        self.slot.loss()
+        self.slot.loss().or_else(|| self.core.usable().err())
     }
 
     fn release(&self, unclosed: bool) {
-        if self.core.forked() || self.given_up.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        self.slot.give_up(&self.core, unclosed);
+        self.give_up(if unclosed { Left::Unclosed } else { Left::Closed });
+    }
+
+    fn leave(&self) {
+        self.give_up(Left::AsFound);
     }
 
     async fn store_time(&self) -> Option<Wall> {
@@ -249,6 +272,6 @@ impl Authority for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.release(false);
+        self.leave();
     }
 }

@@ -34,13 +34,20 @@ pub(crate) async fn evicted(
         };
         let (old, version) = match read {
             Read::Present(found) => {
-                let old = Notice::decode(&key, &found.body)
-                    .unwrap_or(Notice { all: true, ..Notice::default() });
+                let old = match Notice::decode(&key, &found.body) {
+                    Ok(notice) => notice,
+                    // A newer program's: never written over by what does not understand it.
+                    Err(newer) if newer.status() == Status::Unsupported => return Err(newer),
+                    // Damaged: it may have said anything, so it says everything from now on.
+                    Err(_) => Notice { all: true, ..Notice::default() },
+                };
                 (old, Some(found.version))
             }
             Read::Absent | Read::Unchanged => (Notice::default(), None),
         };
-        if old.evicts(resource, Epoch(epoch.0.saturating_sub(1))) {
+        // "All" is no answer: the holder may have read it long before this eviction, and only a
+        // new version is read again.
+        if old.names(resource, Epoch(epoch.0.saturating_sub(1))) {
             return Ok(());
         }
         let new = old.with_eviction(resource, epoch, core.world.chance.id());

@@ -75,7 +75,10 @@ async fn run(
             Ok(Start::Deleted)
         }
         Err(error) => {
-            sender.authority.release(sender.machine.has_swapped());
+            match sender.machine.has_swapped() {
+                true => sender.authority.release(true),
+                false => sender.authority.leave(),
+            }
             Err(error)
         }
     }

@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
+/// What holders are told of a gap.
+const LAPSED: &str = "the session lapsed: not valid until it is proved again";
 /// Touches in flight at once after a gap.
 const TOUCHES: usize = 32;
 /// Idle slots remembered (their last version saves a request on re-acquire).
@@ -246,11 +248,13 @@ impl SessionCore {
             match one {
                 Told::Notice(notice) => self.suspend_noticed(&notice),
                 Told::Term(term) => {
-                    let gap = term.generation != self.term.load().generation;
+                    let before = self.term.load().generation;
                     self.term.publish(term);
                     self.state().suspended_told = false;
-                    if gap {
+                    // The first term follows on nothing: no gap.
+                    if before != 0 && before != term.generation {
                         self.counters.gaps.fetch_add(1, Ordering::Relaxed);
+                        self.tell_suspended();
                         self.poke_writers();
                     }
                 }
@@ -289,10 +293,14 @@ impl SessionCore {
             news
         };
         if news {
-            for slot in self.all_slots() {
-                slot.tell_suspended(self);
-            }
+            self.tell_suspended();
             self.wake();
+        }
+    }
+
+    fn tell_suspended(&self) {
+        for slot in self.all_slots() {
+            slot.tell_suspended(self, LAPSED);
         }
     }
 
@@ -345,6 +353,15 @@ impl SessionCore {
                 slot.poke(self);
             }
         }
+    }
+
+    /// After the end: no lease sends anything more.
+    pub(super) fn stop_leases(self: &Arc<SessionCore>) {
+        let closed = Error::new(Status::Closed, "the client was closed");
+        for slot in self.all_slots() {
+            slot.session_lost(self, &closed);
+        }
+        self.wake();
     }
 
     fn lose_all(self: &Arc<SessionCore>, why: &'static str) {

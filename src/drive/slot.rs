@@ -14,7 +14,9 @@ use super::term::LeaseCell;
 use crate::base::{
     Epoch, Error, Event, EventKind, Mono, Mutant, Protection, Resource, Result, Status,
 };
-use crate::decide::lease::{Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View};
+use crate::decide::lease::{
+    Answer, Do, Lease, Left, Me, RecordRead, RivalRead, Standing, Swapped, View,
+};
 use crate::store::{Outcome, Read};
 use crate::wire::key;
 use crate::wire::lease::LeaseRecord;
@@ -110,7 +112,7 @@ impl Slot {
     }
 
     /// Ends the claim: whatever is held, or lands later, is released in the background.
-    pub fn give_up(self: &Arc<Slot>, core: &Arc<SessionCore>, unclosed: bool) {
+    pub fn give_up(self: &Arc<Slot>, core: &Arc<SessionCore>, left: Left) {
         {
             let mut inner = self.lock();
             if !inner.claimed {
@@ -118,7 +120,7 @@ impl Slot {
             }
             inner.claimed = false;
             inner.granted = false;
-            inner.machine.give_up(unclosed);
+            inner.machine.give_up(left);
             self.publish(&mut inner);
         }
         self.poke(core);
@@ -215,6 +217,7 @@ impl Slot {
             inner.machine.suspend();
             self.publish(&mut inner);
         }
+        self.tell_suspended(core, "an operator took it: not valid until it is proved again");
         self.poke(core);
     }
 
@@ -225,12 +228,11 @@ impl Slot {
         self.settle_news(core, &mut inner);
     }
 
-    /// The session's term has run out.
-    pub fn tell_suspended(&self, core: &SessionCore) {
+    /// It does not count for now; why.
+    pub fn tell_suspended(&self, core: &SessionCore, message: &str) {
         let mut inner = self.lock();
-        if inner.granted && !inner.suspended_told {
+        if inner.granted && inner.loss.is_none() && !inner.suspended_told {
             inner.suspended_told = true;
-            let message = "the session lapsed: not valid until it is proved again";
             self.tell(core, EventKind::LeaseSuspended, inner.machine.epoch(), message, None);
         }
         drop(inner);

@@ -47,8 +47,8 @@ pub(super) fn of(client: *const tenure_client) -> crate::base::Result<Client> {
 /// session starts with the first acquire, create or append, so that reading needs read permission
 /// only.
 ///
-/// Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL or a combination of settings that
-/// cannot work; `TENURE_UNSUPPORTED` for a scheme this library does not know. Does not wait for the
+/// Returns `TENURE_OK`; `TENURE_INVALID_ARGUMENT` for a URL that cannot be one, a scheme this
+/// library does not know or a combination of settings that cannot work. Does not wait for the
 /// network; any thread. The caller frees `*client`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_client_open(

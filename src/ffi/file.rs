@@ -110,7 +110,7 @@ pub unsafe extern "C" fn tenure_file_append(
 }
 
 /// Copies `len` bytes into the file's window, waiting up to `timeout_ms` for room; they are sent in
-/// the background. Up to a window (36 MiB by default) all of them are taken or none; of more,
+/// the background. Up to a window (37 MiB by default) all of them are taken or none; of more,
 /// `*accepted` says how many, and it is written on failure too. It may be NULL.
 ///
 /// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if there was no room in time: go on after the accepted
@@ -292,8 +292,8 @@ pub unsafe extern "C" fn tenure_file_epoch(file: *const tenure_file) -> u64 {
     fact(0, || handle::with(file, |f| Ok(f.writer.epoch().0)))
 }
 
-/// Flushes and finalises the file; its lease is let go right after, in the background. The handle
-/// stays valid and is still to be freed. Idempotent.
+/// Flushes and finalises the file, and gives its lease up, so that the next writer need not wait.
+/// The handle stays valid and is still to be freed. Idempotent.
 ///
 /// Returns `TENURE_OK`; `TENURE_TIMED_OUT` if it is not done yet: call again; the error that ended
 /// the writer, if one did. Blocks up to `timeout_ms`; any thread.

@@ -60,7 +60,7 @@ pub const TENURE_CORRUPT: tenure_status = 63;
 pub const TENURE_OUTCOME_UNKNOWN: tenure_status = 64;
 /// The store is full.
 pub const TENURE_NO_SPACE: tenure_status = 65;
-/// The bucket, container or base directory does not exist.
+/// The bucket or container does not exist, or the base is not a directory.
 pub const TENURE_BUCKET_NOT_FOUND: tenure_status = 66;
 /// A bug of this library.
 pub const TENURE_INTERNAL: tenure_status = 99;

@@ -77,14 +77,17 @@ impl Notice {
         self
     }
 
+    /// Whether an entry of its own takes the lease on `resource` away from a holder at `epoch`.
+    #[must_use]
+    pub fn names(&self, resource: &Resource, epoch: Epoch) -> bool {
+        let kind: &str = Kind::as_str(resource.kind());
+        let same = |e: &Entry| e.kind == kind && e.resource == resource.name();
+        self.evicted.iter().any(|e| same(e) && e.epoch > epoch)
+    }
+
     /// Whether the lease on `resource`, held at `epoch`, is called into question.
     #[must_use]
     pub fn evicts(&self, resource: &Resource, epoch: Epoch) -> bool {
-        let kind: &str = Kind::as_str(resource.kind());
-        self.all
-            || self
-                .evicted
-                .iter()
-                .any(|e| e.kind == kind && e.resource == resource.name() && e.epoch > epoch)
+        self.all || self.names(resource, epoch)
     }
 }

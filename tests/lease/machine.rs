@@ -6,7 +6,7 @@ use tenure::base::{
     Epoch, Error, Id128, Kind, Mono, Mutant, Protection, Resource, Status, Version, Wall,
 };
 use tenure::decide::lease::{
-    Answer, Do, Lease, Me, RecordRead, RivalRead, Standing, Swapped, View,
+    Answer, Do, Lease, Left, Me, RecordRead, RivalRead, Standing, Swapped, View,
 };
 use tenure::wire::lease::{How, LeaseRecord, LeaseState, Offer};
 use tenure::wire::session::{SessionRecord, SessionState};
@@ -184,7 +184,7 @@ fn an_absent_record_waits_for_the_stores_time() {
 #[test]
 fn the_own_release_is_remembered_and_reacquired_with_one_request() {
     let mut b = Bench::holding(Mutant::default());
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     b.swap();
     b.landed(3);
     assert!(matches!(b.next(), Do::Rest));
@@ -221,6 +221,19 @@ fn a_holder_within_soft_and_guard_is_named_with_a_retry_after() {
             _ => false,
         }
     });
+}
+
+#[test]
+fn a_waiter_that_gave_up_leaves_no_pause_for_the_next_one() {
+    let mut b = Bench::new(Mutant::default());
+    b.found(held_by_rival(), 1);
+    b.next();
+    b.answer(Answer::Rival(rival_session(SessionState::Live, 0)));
+    assert!(matches!(b.next(), Do::Wait(Some(_))), "the waiter looks again later");
+    b.lease.give_up(Left::Closed);
+    assert!(matches!(b.next(), Do::Rest));
+    b.lease.want();
+    assert!(matches!(b.next(), Do::Read(_)), "the next one asks at once");
 }
 
 #[test]
@@ -431,7 +444,7 @@ fn an_abandoned_acquire_is_settled_and_released() {
         let mut b = Bench::new(mutant);
         b.found(record(RIVAL, LeaseState::Released, 5), 1);
         let (_, mine) = b.swap();
-        b.lease.give_up(false);
+        b.lease.give_up(Left::Closed);
         b.unknown();
         let step = b.next();
         if !matches!(step, Do::Read(_)) {
@@ -451,7 +464,7 @@ fn an_abandoned_acquire_that_may_still_land_is_killed_without_taking_anything() 
     let rival = record(RIVAL, LeaseState::Released, 5);
     b.found(rival.clone(), 1);
     b.swap();
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     b.unknown();
     b.found(rival.clone(), 1);
     let (base, kill) = b.swap();
@@ -468,7 +481,7 @@ fn an_abandoned_create_is_killed_by_a_released_record() {
     b.next();
     b.answer(Answer::Record(RecordRead::Absent));
     b.swap();
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     b.unknown();
     b.next();
     b.answer(Answer::Record(RecordRead::Absent));
@@ -501,7 +514,7 @@ fn attempts_on_a_base_that_moved_are_dead_and_the_acquire_starts_over() {
 fn release_keeps_the_record_and_its_epoch() {
     guarded(Protection::ReleaseKeepsRecord, |mutant| {
         let mut b = Bench::holding(mutant);
-        b.lease.give_up(false);
+        b.lease.give_up(Left::Closed);
         assert_eq!(b.lease.tag(), 0, "dropped here before it is told");
         let (base, record) = b.swap();
         base == Some(v(2)) && record.state == LeaseState::Released && record.epoch == Epoch(6)
@@ -511,7 +524,7 @@ fn release_keeps_the_record_and_its_epoch() {
 #[test]
 fn an_unclosed_file_is_released_with_a_mark_for_recovery() {
     let mut b = Bench::holding(Mutant::default());
-    b.lease.give_up(true);
+    b.lease.give_up(Left::Unclosed);
     let (_, record) = b.swap();
     let recover = record.recover.unwrap();
     assert_eq!((recover.attempts, recover.first_epoch), (0, Epoch(6)));
@@ -520,7 +533,7 @@ fn an_unclosed_file_is_released_with_a_mark_for_recovery() {
 #[test]
 fn a_release_that_was_overtaken_is_done() {
     let mut b = Bench::holding(Mutant::default());
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     b.swap();
     b.answer(Answer::Swap(Swapped::Refused));
     b.found(record(RIVAL, LeaseState::Held, 7), 9);
@@ -531,7 +544,7 @@ fn a_release_that_was_overtaken_is_done() {
 #[test]
 fn a_new_acquire_waits_behind_a_release_in_flight_and_gets_a_new_epoch() {
     let mut b = Bench::holding(Mutant::default());
-    b.lease.give_up(false);
+    b.lease.give_up(Left::Closed);
     b.swap();
     b.lease.want();
     b.landed(3);

@@ -2,6 +2,7 @@
 //! against the mutant that lacks its guard.
 #![allow(missing_docs, clippy::unwrap_used, clippy::disallowed_methods)]
 
+mod corners;
 mod machine;
 mod race;
 mod session;

@@ -243,6 +243,43 @@ fn the_stores_time_is_known_only_for_the_latest_renewal() {
 }
 
 #[test]
+fn the_stores_time_counts_from_the_renewal_it_belongs_to_while_the_mailbox_is_unread() {
+    let mut s = session(Mutant::default());
+    renew(&mut s, 0, 10);
+    s.next(at(5_000), Id128(1));
+    s.renewed(at(5_010), at(5_000), Put::Landed(version(5)), Mail::Failed, NO);
+    s.learn_own_time(&version(5), Wall(50_000));
+    assert_eq!(s.store_time(at(5_110)), Some(Wall(50_100)), "the previous answer is too early");
+    s.next(at(6_000), Id128(2));
+    s.mailed(at(6_000), Mail::Nothing, NO);
+    assert_eq!(s.store_time(at(6_010)), Some(Wall(51_000)));
+}
+
+#[test]
+fn the_stores_time_counts_from_the_read_that_found_a_disowned_renewal() {
+    let mut s = session(Mutant::default());
+    renew(&mut s, 0, 10);
+    let record = sent_record(&mut s, 5_000);
+    s.renewed(at(5_100), at(5_000), Put::Refused, Mail::Nothing, NO);
+    s.next(at(5_100), Id128(1));
+    s.resolved(at(5_200), Own::Present(Box::new(record), version(5)), NO);
+    s.learn_own_time(&version(5), Wall(50_000));
+    assert_eq!(s.store_time(at(5_300)), Some(Wall(50_100)));
+}
+
+#[test]
+fn a_renewal_sent_before_a_clock_jump_extends_nothing_after_it() {
+    let mut s = session(Mutant::default());
+    renew(&mut s, 0, 1);
+    s.next(at(5_000), Id128(1));
+    s.renewed(at(5_100), at(5_000), Put::Landed(version(5)), Mail::Failed, NO);
+    s.doubt(at(5_200));
+    s.mailed(at(5_300), Mail::Nothing, NO);
+    assert_eq!(s.term().valid_until, Mono::ZERO);
+    assert!(matches!(s.next(at(5_300), Id128(2)), Do::Renew { .. }));
+}
+
+#[test]
 fn an_ended_session_claims_nothing_and_says_so() {
     let mut s = session(Mutant::default());
     renew(&mut s, 0, 1);

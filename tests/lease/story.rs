@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tenure::base::{Clock, Mutant, Protection};
 use tenure::drive::authority::Validity;
-use tenure::sim::{Chaos, Fault, Match, Quirk, SimClock, SimStore, world};
+use tenure::sim::{Chaos, Fault, Match, Quirk, SimClock, SimStore, Verb, world};
 use tenure::{Client, Config, EventKind, Kind, Lease, Status};
 use tokio::time::{Instant, sleep};
 
-const SOFT: Duration = Duration::from_secs(10);
+pub const SOFT: Duration = Duration::from_secs(10);
 /// soft + guard + grain of the simulated store (1 s grain).
 const BOUND: Duration = Duration::from_secs(10 + 2 + 1);
-const ONCE: Option<Duration> = Some(Duration::ZERO);
+pub const ONCE: Option<Duration> = Some(Duration::ZERO);
 
 pub struct World {
     pub sim: SimStore,
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-fn run<T>(story: impl Future<Output = T>) -> T {
+pub fn run<T>(story: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -50,11 +50,11 @@ fn run<T>(story: impl Future<Output = T>) -> T {
     runtime.block_on(story)
 }
 
-fn is_valid(lease: &Lease) -> bool {
+pub fn is_valid(lease: &Lease) -> bool {
     matches!(lease.check(), Validity::Valid(_))
 }
 
-async fn kinds(client: &Client) -> Vec<EventKind> {
+pub async fn kinds(client: &Client) -> Vec<EventKind> {
     let mut seen = Vec::new();
     while let Some(event) = client.next_event(ONCE).await {
         seen.push(event.kind);
@@ -345,6 +345,24 @@ fn a_broken_lease_suspends_its_renewing_holder_within_a_renewal() {
 }
 
 #[test]
+fn breaking_again_leaves_the_notice_that_the_first_call_could_not() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let (a, b) = (w.client("a", 1), w.client("b", 2));
+        let lease = a.acquire("r", None).await.unwrap();
+        w.sim.always(Match::put("notices/"), Fault::Lost);
+        let broken = b.break_lease(Kind::Lease, "r", Duration::ZERO, "stuck").await;
+        assert!(broken.is_err(), "the notice is part of the promise");
+        w.sim.heal();
+        assert_eq!(w.sim.keys("_tenure/v1/notices/"), [""; 0]);
+        b.break_lease(Kind::Lease, "r", Duration::ZERO, "stuck").await.unwrap();
+        assert_eq!(w.sim.keys("_tenure/v1/notices/").len(), 1, "left this time");
+        sleep(SOFT).await;
+        assert!(!is_valid(&lease), "told with its next renewal, before anybody acquires");
+    });
+}
+
+#[test]
 fn renewals_cost_one_put_and_one_get_whatever_the_number_of_leases() {
     run(async {
         let w = World::new(Mutant::default());
@@ -487,6 +505,68 @@ fn a_lease_costs_the_requests_that_the_operators_page_lists() {
         let over = cost("b");
         assert_eq!((over.0, over.2), (2, 1), "record, session, swap");
         assert!(over.1 <= 1);
+    });
+}
+
+#[test]
+fn expired_credentials_lapse_like_an_outage_and_come_back() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        w.sim.always(Match::any(), Fault::Denied);
+        sleep(SOFT).await;
+        assert_eq!(lease.check(), Validity::Suspended);
+        assert_eq!(a.acquire("s", ONCE).await.unwrap_err().status(), Status::AccessDenied);
+        w.sim.heal();
+        let epoch = lease.epoch();
+        lease.wait_valid(Some(SOFT)).await.unwrap();
+        assert_eq!(lease.epoch(), epoch);
+    });
+}
+
+#[test]
+fn a_store_of_one_write_a_second_refuses_a_shorter_soft_limit_than_four() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let mut store = w.sim.store_of("a");
+        store.write_gap = Duration::from_secs(1);
+        let open = |soft: &str| {
+            let mut config = Config::default();
+            config.set("soft_ms", soft).unwrap();
+            Client::open_in(world(&w.clock, 1), store.clone(), config)
+        };
+        let refused = open("3999").unwrap_err();
+        assert_eq!(refused.status(), Status::InvalidArgument);
+        for part in ["soft_ms = 3999", "at least 4000"] {
+            assert!(refused.message().contains(part), "{refused}");
+        }
+        // Then no record is written twice within the second.
+        let a = open("4000").unwrap();
+        let lease = a.acquire("r", None).await.unwrap();
+        lease.release(None).await.unwrap();
+        drop(lease);
+        a.acquire("r", None).await.unwrap();
+        let mut writes = w.sim.sent();
+        writes.retain(|s| s.verb == Verb::Put && s.key.ends_with("lease/r"));
+        assert_eq!(writes.len(), 3, "acquire, release, acquire: {writes:?}");
+        assert!(writes.windows(2).all(|w| w[1].at_ms - w[0].at_ms >= 1_000), "{writes:?}");
+    });
+}
+
+#[test]
+fn a_jump_of_the_calendar_is_a_gap_within_a_second_and_decides_nothing() {
+    run(async {
+        let w = World::new(Mutant::default());
+        let a = w.client("a", 1);
+        let lease = a.acquire("r", None).await.unwrap();
+        for by in [3_600_000, -7_200_000] {
+            kinds(&a).await;
+            w.clock.step_wall(by);
+            sleep(Duration::from_millis(1_500)).await;
+            lease.wait_valid(Some(SOFT)).await.unwrap();
+            assert!(kinds(&a).await.contains(&EventKind::LeaseResumed), "proved again");
+        }
     });
 }
 

@@ -56,7 +56,8 @@ impl<'a> Story<'a> {
         grain: Duration,
     ) -> Result<Story<'a>, Failure> {
         let (mouth, ears) = unbounded_channel();
-        let bound = stage.config.limits.soft + guard + grain;
+        // A contender waits up to a guard longer than it must, by chance, not to meet the others.
+        let bound = stage.config.limits.soft + guard * 2 + grain;
         Ok(Story {
             timeline,
             stage,
@@ -168,9 +169,9 @@ impl<'a> Story<'a> {
                 Some(Message::Held { holder, retry_after_ms, .. }) => {
                     left -= 1;
                     let wait = duration(Duration::from_millis(retry_after_ms));
+                    // node/session: the node says it all here, and the row fits the page.
                     let node = holder.split('/').next().unwrap_or(&holder);
-                    let text =
-                        format!("by {node}; waits, and may take over after {wait} of silence");
+                    let text = format!("by {node}; may ask again in {wait}");
                     self.timeline.event(Event {
                         at,
                         role,

@@ -152,6 +152,17 @@ pub enum Standing {
     Lost(Error),
 }
 
+/// What a holder leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// What it found: a recovery mark stays.
+    AsFound,
+    /// Nothing to recover.
+    Closed,
+    /// A file that waits for recovery.
+    Unclosed,
+}
+
 /// A lease held.
 #[derive(Clone, Debug)]
 struct Hold {
@@ -218,7 +229,7 @@ pub struct Lease {
     wanted: bool,
     /// A release that must be finished before anything new is acquired.
     releasing: bool,
-    unclosed: bool,
+    left: Left,
     /// Somebody asks for a proof whatever the generation says.
     proof_wanted: bool,
     raise_to: Option<Epoch>,
@@ -245,7 +256,7 @@ impl Lease {
             mutant,
             wanted: false,
             releasing: false,
-            unclosed: false,
+            left: Left::AsFound,
             proof_wanted: false,
             raise_to: None,
             hold: None,
@@ -263,7 +274,6 @@ impl Lease {
     /// Somebody wants to hold it.
     pub fn want(&mut self) {
         self.wanted = true;
-        self.unclosed = false;
         self.raise_to = None;
         self.proof_wanted = false;
         if self.hold.is_none() && !matches!(self.standing, Standing::Contended { .. }) {
@@ -271,14 +281,17 @@ impl Lease {
         }
     }
 
-    /// Nobody wants it any more: what is held, or lands later, is released. `unclosed`: a file
-    /// waits for recovery.
-    pub fn give_up(&mut self, unclosed: bool) {
+    /// Nobody wants it any more: what is held, or lands later, is released.
+    pub fn give_up(&mut self, left: Left) {
         self.wanted = false;
-        self.unclosed = unclosed;
+        self.left = left;
         self.releasing =
             self.hold.is_some() || self.in_flight.is_some() || !self.attempts.is_empty();
         self.rival = None;
+        if matches!(self.standing, Standing::Contended { .. }) {
+            // A waiter's rhythm ends with the waiter: the next caller's first question is not late.
+            self.pause_until = Mono::ZERO;
+        }
         self.standing = if self.releasing { Standing::Working } else { Standing::Idle };
     }
 

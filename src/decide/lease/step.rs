@@ -1,6 +1,6 @@
 //! The next request, and what its answer means.
 
-use super::{Answer, Attempt, Do, Hold, Lease, RecordRead, Seen, Standing, Swapped, View};
+use super::{Answer, Attempt, Do, Hold, Lease, Left, RecordRead, Seen, Standing, Swapped, View};
 use crate::base::{Error, Id128, Kind, Mono, Protection, Status, Version};
 use crate::wire::lease::{LeaseRecord, LeaseState, Recover};
 use std::time::Duration;
@@ -8,6 +8,10 @@ use std::time::Duration;
 impl Lease {
     /// The next request. `nonce` is used if a record is written.
     pub fn next(&mut self, now: Mono, view: &View, nonce: Id128) -> Do {
+        if let Some(orphan) = self.in_flight.take() {
+            // Its task died before the answer.
+            self.attempts.push(orphan);
+        }
         if now < self.pause_until {
             return Do::Wait(Some(self.pause_until));
         }
@@ -74,12 +78,15 @@ impl Lease {
     /// The store did not answer: tell it, and go on more and more slowly.
     pub(super) fn failed(&mut self, now: Mono, why: Error, jitter: Duration) {
         self.failures = (self.failures + 1).min(16);
-        let base = (self.me.soft / 30).min(Duration::from_secs(2));
-        let pause = (base * (1 << (self.failures - 1).min(4))).min(Duration::from_secs(5));
-        self.pause_until = now + pause + jitter;
+        self.pause_until = now + self.backoff(self.failures) + jitter;
         if self.hold.is_none() {
             self.standing = Standing::Failing(why);
         }
+    }
+
+    fn backoff(&self, times: u32) -> Duration {
+        let base = (self.me.soft / 30).min(Duration::from_secs(2));
+        (base * (1 << (times.max(1) - 1).min(4))).min(Duration::from_secs(5))
     }
 
     fn send_release(&mut self, view: &View, nonce: Id128) -> Do {
@@ -89,11 +96,13 @@ impl Lease {
         record.nonce = self.nonce_for(&record, nonce);
         record.state = LeaseState::Released;
         record.offer = None;
-        if self.unclosed {
-            let first_epoch = record.epoch;
-            record.recover.get_or_insert(Recover { attempts: 0, first_epoch });
-        } else {
-            record.recover = None;
+        match self.left {
+            Left::AsFound => {}
+            Left::Closed => record.recover = None,
+            Left::Unclosed => {
+                let first_epoch = record.epoch;
+                record.recover.get_or_insert(Recover { attempts: 0, first_epoch });
+            }
         }
         if self.mutant.lacks(Protection::ReleaseKeepsRecord) {
             record.epoch = crate::base::Epoch(0);
@@ -146,8 +155,13 @@ impl Lease {
                 self.landed(attempt, version);
             }
             Swapped::Refused => {
+                let again = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);
                 self.attempts.push(attempt);
                 self.forget_unsettled();
+                if again > 0 {
+                    // Refused on an unchanged base: the store is at odds with itself.
+                    self.pause_until = now + self.backoff(again) + jitter;
+                }
             }
             Swapped::Unknown(why) => {
                 self.attempts.push(attempt);
