@@ -5,7 +5,7 @@ mod cli_support;
 
 use cli_support::{Base, Running, expect_code, fed, stderr, stdout, tenure, until};
 use serde_json::Value;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 fn append(base: &Base, more: &[&str], input: &[u8]) -> std::process::Output {
@@ -97,6 +97,22 @@ fn a_follower_sees_what_is_appended_and_ends_with_the_file() {
     assert_eq!(rest, "two\n");
     until("the follower ends", || matches!(follower.0.try_wait(), Ok(Some(_))));
     assert_eq!(follower.ended(), 0);
+}
+
+#[test]
+fn a_slow_line_is_stored_while_its_producer_waits() {
+    let base = Base::new();
+    let mut command = tenure(&["file", "append", &base.url(), "a", "--create"]);
+    let mut slow = Running(command.stdin(Stdio::piped()).spawn().expect("it starts"));
+    let mut input = slow.0.stdin.take().expect("it was asked for");
+    input.write_all(b"one\n").expect("it reads");
+    until("the line is visible", || {
+        let output = tenure(&["file", "cat", &base.url(), "a"]).output().expect("it runs");
+        stdout(&output) == "one\n"
+    });
+    drop(input);
+    until("it ends", || matches!(slow.0.try_wait(), Ok(Some(_))));
+    assert_eq!(slow.ended(), 0);
 }
 
 #[test]

@@ -63,3 +63,14 @@ fn durations_need_their_unit() {
     expect_code(&output, 1);
     assert!(stderr(&output).contains("5s"), "an example is given: {}", stderr(&output));
 }
+
+#[test]
+fn doctor_names_every_property_of_a_fit_store() {
+    let base = Base::new();
+    let output = tenure(&["doctor", &base.url()]).output().expect("it runs");
+    expect_code(&output, 0);
+    let text = stdout(&output);
+    for property in ["create-only", "swap-stale", "race-of-8", "list-sees-put", "last-modified"] {
+        assert!(text.contains(property), "{property}: {text}");
+    }
+}

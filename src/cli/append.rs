@@ -23,6 +23,8 @@ use tokio::sync::mpsc;
 const CHUNK: usize = 256 << 10;
 /// A progress bar below this size would only flicker.
 const LARGE: u64 = 8 << 20;
+/// After this long without input what was read is sent, however little it is.
+const IDLE: Duration = Duration::from_millis(100);
 /// How long a command that is told to stop may take to make what it read durable.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -53,6 +55,12 @@ pub async fn append(order: Append, config: Config, show: &Show) -> Result<ExitCo
         let piece = tokio::select! {
             piece = input.recv() => piece,
             () = either(&mut term, &mut interrupt) => { stopped = true; None }
+            () = tokio::time::sleep(IDLE), if writer.acked() < writer.position() => {
+                if let Err(error) = send_now(&writer).await {
+                    return Err(after_loss(&client, &writer, base, error, show).await);
+                }
+                continue;
+            }
         };
         let Some(piece) = piece else { break };
         let piece = piece.map_err(|e| Failure::io(order.input.display().to_string(), e));
@@ -101,6 +109,14 @@ async fn open_writer(client: &Client, order: &Append) -> tenure::Result<FileWrit
         // Somebody else created it between the two calls.
         Err(e) if e.status() == Status::AlreadyExists => client.append(&order.path, wait).await,
         answer => answer,
+    }
+}
+
+/// A slow producer's line is stored while it thinks about the next one.
+async fn send_now(writer: &FileWriter) -> tenure::Result<()> {
+    match writer.hflush(Some(Duration::ZERO)).await {
+        Err(e) if e.status() == Status::TimedOut => Ok(()),
+        sent => sent,
     }
 }
 

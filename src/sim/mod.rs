@@ -43,6 +43,7 @@
 //! ```
 
 mod authority;
+mod coarse;
 mod fault;
 mod request;
 mod store;
@@ -50,6 +51,7 @@ mod wire;
 mod world;
 
 pub use authority::{SimAuthority, SimLease};
+pub use coarse::coarse;
 pub use fault::{Chaos, Fault, Match, Quirk, Verb};
 pub use request::Sent;
 pub use store::{Hold, SimStore};
