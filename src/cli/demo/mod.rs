@@ -5,13 +5,14 @@
 //! comes back? Rule: the demo does to three ordinary writers what production does to them, and a
 //! fourth process that shares nothing with them compares the file with what they were promised. Why
 //! not trust the writers' own word: a zombie believes its acks. The files: `text` (what is
-//! written), `writer` (one writer), `ledger` (what it was promised), `actor` and `story` (who does
-//! what to whom), `check` (the checker), `timeline` (what a person sees).
+//! written), `writer` (one writer), `ledger` (what it was promised), `actor`, `slots` and `story`
+//! (who does what to whom), `check` (the checker), `timeline` (what a person sees).
 
 mod actor;
 pub mod check;
 mod ledger;
 mod message;
+mod slots;
 mod stage;
 mod story;
 mod text;

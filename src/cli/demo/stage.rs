@@ -1,5 +1,6 @@
 //! Where the demo is played: base URL, ledgers, and how the processes are configured.
 
+use super::slots;
 use crate::cli::args::Demo;
 use crate::cli::exit::{Failure, USAGE};
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ impl Stage {
         }
         Ok(Stage {
             url,
-            path: format!("demo/{name}"),
+            path: format!("demo/{}", now.as_millis()),
             config,
             size: order.size,
             local,
@@ -118,9 +119,11 @@ impl Stage {
         self.config.segment_max as u64
     }
 
-    /// Fewer stored and un-acked bytes than this: a slot still waits for its segment.
-    pub fn slots(&self) -> u64 {
-        (self.config.in_flight as u64 - 1) * self.segment()
+    /// Whether the frozen writer with this epoch certainly waits for an answer; a bucket cannot
+    /// tell, and requests take so much longer there that it does.
+    pub fn is_caught(&self, epoch: u64) -> bool {
+        let directory = Url::parse(&self.url).ok().and_then(|url| url.to_file_path().ok());
+        directory.is_none_or(|base| slots::all_wait(&base, epoch, self.config.in_flight))
     }
 
     /// How long a writer may take for its share.

@@ -74,7 +74,7 @@ impl<'a> Story<'a> {
     /// Plays it to its end.
     pub async fn play(&mut self) -> Result<(), Failure> {
         self.start('A')?;
-        let first = self.await_admission("to a new file").await?;
+        let first = self.await_admission(|_| "to a new file".into()).await?.0;
         self.start('B')?;
         self.start('C')?;
         self.hear_refusals().await?;
@@ -128,7 +128,11 @@ impl<'a> Story<'a> {
         })
     }
 
-    async fn await_admission(&mut self, text: &str) -> Result<Admitted, Failure> {
+    /// The next writer that is admitted, and when it said so.
+    async fn await_admission(
+        &mut self,
+        text: impl Fn(Instant) -> String,
+    ) -> Result<(Admitted, Instant), Failure> {
         let until = Instant::now() + self.stage.patience();
         loop {
             let Heard { role, at, message } = self.hear("an admission", until).await?;
@@ -136,8 +140,8 @@ impl<'a> Story<'a> {
                 Some(Message::Admitted { epoch, base }) => {
                     let admitted = Admitted { role, epoch, base };
                     self.admitted.push(admitted);
-                    self.tell(admitted, at, Some(base), Tint::Good, "ADMITTED", text.into())?;
-                    return Ok(admitted);
+                    self.tell(admitted, at, Some(base), Tint::Good, "ADMITTED", text(at))?;
+                    return Ok((admitted, at));
                 }
                 Some(Message::Ended { text, .. }) => return Err(self.ended(role, &text)),
                 None if self.is_waiting(role) => return Err(self.ended(role, "")),
@@ -223,7 +227,7 @@ impl<'a> Story<'a> {
     }
 
     /// Stops a writer so that a segment is sent and not stored: what readers see must end before
-    /// what it wrote, and before what its slots can hold. If it does not, it goes on a little.
+    /// what it wrote (and see `slots`). If it does not, it goes on a little.
     async fn freeze(&mut self, who: Admitted) -> Result<Instant, Failure> {
         let mut under_way = 0;
         let mut at = Instant::now();
@@ -237,9 +241,7 @@ impl<'a> Story<'a> {
             let reader = self.client.open_file(&self.stage.path).await?;
             let visible = reader.refresh().await?;
             under_way = written(self.stage.ledgers(), who.role).saturating_sub(visible);
-            // Not all of its slots hold a stored segment, so the next position was sent.
-            let landed = visible.saturating_sub(self.acked(who)?);
-            if under_way >= self.stage.segment() && landed < self.stage.slots() {
+            if under_way >= self.stage.segment() && self.stage.is_caught(who.epoch) {
                 break;
             }
         }
@@ -256,11 +258,11 @@ impl<'a> Story<'a> {
 
     /// The next writer's admission, and how long it took.
     async fn await_takeover(&mut self, what: &str, since: Instant) -> Result<Admitted, Failure> {
-        let admitted = self.await_admission("and seals what was under way").await?;
-        let took = since.elapsed();
         let bound = duration(self.bound);
-        let text = format!("took over {} after the {what}; bound {bound}", seconds(took));
-        self.note(admitted, Tint::Plain, "writes", text)?;
+        let took = |at: Instant| at.saturating_duration_since(since);
+        let told = |at| format!("{} after the {what} (bound {bound})", seconds(took(at)));
+        let (admitted, at) = self.await_admission(told).await?;
+        let took = took(at);
         self.checks.push(Check::new(
             format!("{} took over in time", admitted.role),
             took <= self.bound + REQUEST * 12,

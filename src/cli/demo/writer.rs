@@ -50,19 +50,24 @@ pub async fn write(order: DemoWriter, config: Config) -> Result<ExitCode, Failur
     }
     let clerk = Clerk::start(&file, ledger, base);
     let outcome = stream(&file, &order, &orders, &clerk.written).await;
-    std::thread::sleep(if outcome.is_err() { AFTERMATH } else { Duration::ZERO });
-    clerk.finish()?;
     match outcome {
         Ok(()) => {
+            clerk.finish()?;
             tell(&Message::Closed { acked: file.acked() })?;
             client.close(Some(Duration::from_secs(10))).await?;
             Ok(ExitCode::SUCCESS)
         }
-        Err(Failure::Library(error)) => {
-            tell(&ended(&error, file.acked(), file.position()))?;
-            Ok(ExitCode::from(exit::code(&error)))
+        Err(failure) => {
+            if let Failure::Library(error) = &failure {
+                tell(&ended(error, file.acked(), file.position()))?;
+            }
+            std::thread::sleep(AFTERMATH);
+            clerk.finish()?;
+            match failure {
+                Failure::Library(error) => Ok(ExitCode::from(exit::code(&error))),
+                other => Err(other),
+            }
         }
-        Err(other) => Err(other),
     }
 }
 
@@ -167,7 +172,7 @@ fn ended(error: &Error, acked: u64, written: u64) -> Message {
     Message::Ended {
         status: status.name().into(),
         fenced: status.is_fenced(),
-        text: error.to_string(),
+        text: error.message().to_owned(),
         acked,
         written,
     }
