@@ -37,7 +37,10 @@ fn a_child_is_refused_frees_quietly_and_can_open_its_own_client() {
     let client = Client::connect(&url, config.clone()).unwrap();
     let lease = block_on(client.acquire("r", None)).unwrap();
     let before = lease.epoch();
+    // Borrowed by the child's part, not moved into it: the parent goes on holding both.
+    let (mut held, mut opened) = (Some(lease), Some(client));
     let code = in_child(|| {
+        let (lease, client) = (held.take().unwrap(), opened.take().unwrap());
         if !client.is_forked() || !matches!(lease.check(), Validity::Lost) {
             return 1;
         }
@@ -47,7 +50,7 @@ fn a_child_is_refused_frees_quietly_and_can_open_its_own_client() {
         }
         drop(lease);
         drop(client);
-        let own = Client::connect(&url, config).unwrap();
+        let own = Client::connect(&url, config.clone()).unwrap();
         match block_on(own.acquire("r", Some(Duration::ZERO))) {
             // The parent's lease is still the parent's: the child let nothing go.
             Err(held) if held.status() == Status::LeaseHeld => {}
@@ -64,4 +67,5 @@ fn a_child_is_refused_frees_quietly_and_can_open_its_own_client() {
     )
     .unwrap();
     assert!(again.held && again.epoch == before);
+    assert!(matches!(held.unwrap().check(), Validity::Valid(_)), "the parent is undisturbed");
 }
